@@ -36,27 +36,18 @@ void Add(const PointVerbTexts& verb, CLI::App& parent, Program& program) {
   if (verb.verb == PointVerb::kRemove) {
     sub.add_option("name", command->name, "The name of the point")->required();
   } else if (verb.verb == PointVerb::kVerify) {
-    sub.add_option(
-        "--point", command->name,
-        "Wait for this point; the newest one that is here by itself");
+    AddPointToAwait(sub, command->name);
   } else if (verb.verb == PointVerb::kCreate) {
     sub.add_option("--name", command->name,
                    "Its name; the present moment by itself");
   }
   if (verb.reads) {
-    command->mebibytes_per_second = kLongReadMebibytes;
-    sub.add_option("--rate", command->mebibytes_per_second,
-                   "MiB per second to read at most; 0: as fast as it goes")
-        ->capture_default_str()
-        ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 20));
+    AddReadingRate(sub, command->mebibytes_per_second);
   }
   AddVolumePlaceOptions(sub, options);
   AddUserOptions(sub, options.secrets);
   AddSocketOptions(sub, options, Sockets::kAdmin);
-  sub.add_option("--timeout", *timeout_seconds, "Seconds to wait, or 90s, 5m")
-      ->capture_default_str()
-      ->transform(AsSeconds())
-      ->check(CLI::Range(0.001, 86400.0));
+  AddTimeoutOption(sub, *timeout_seconds, kWaitText);
   program.AddVerb(sub, [&program, command, timeout_seconds](Streams& streams) {
     AimAtAdminSocket(program.options(), *command);
     const int code = program.FindIds({&command->id}, streams);
@@ -67,6 +58,21 @@ void Add(const PointVerbTexts& verb, CLI::App& parent, Program& program) {
 }
 
 }  // namespace
+
+void AddPointToAwait(CLI::App& command, std::string& point) {
+  command.add_option(
+      "--point", point,
+      "Wait for this point; the newest one that is here by itself");
+}
+
+void AddReadingRate(CLI::App& command, uint64_t& mebibytes_per_second) {
+  mebibytes_per_second = kLongReadMebibytes;
+  command
+      .add_option("--rate", mebibytes_per_second,
+                  "MiB per second to read at most; 0: as fast as it goes")
+      ->capture_default_str()
+      ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 20));
+}
 
 void AddPointVerbs(Program& program) {
   CLI::App& point = *program.app().add_subcommand(

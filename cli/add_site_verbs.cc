@@ -76,11 +76,8 @@ void Add(const SiteVerbTexts& verb, CLI::App& site, Program& program) {
   if (verb.may_lose) AddYes(sub, command->yes, "what may lose data");
   AddUserOptions(sub, options.secrets);
   AddSocketOptions(sub, options, Sockets::kBoth);
-  sub.add_option("--timeout", *timeout_seconds,
-                 "Seconds to wait for all of it, or 90s, 2h")
-      ->capture_default_str()
-      ->transform(AsSeconds())
-      ->check(CLI::Range(0.001, 86400.0));
+  AddTimeoutOption(sub, *timeout_seconds,
+                   "Seconds to wait for all of it, or 90s, 2h");
   program.AddVerb(sub, [&options, command, timeout_seconds](Streams& streams) {
     AimAtDaemon(options, *command);
     if (command->admin_endpoint.empty()) {

@@ -66,22 +66,13 @@ void Add(const TestVerbTexts& verb, CLI::App& parent, Program& program) {
     AddVolumePlaceOptions(sub, options);
   }
   if (verb.verb == TestVerb::kStart) {
-    command->mebibytes_per_second = kLongReadMebibytes;
-    sub.add_option(
-        "--point", command->point,
-        "Wait for this point; the newest one that is here by itself");
-    sub.add_option("--rate", command->mebibytes_per_second,
-                   "MiB per second to read at most; 0: as fast as it goes")
-        ->capture_default_str()
-        ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 20));
+    AddPointToAwait(sub, command->point);
+    AddReadingRate(sub, command->mebibytes_per_second);
   }
   if (verb.verb == TestVerb::kManifest) AddManifestOptions(sub, *command);
   AddUserOptions(sub, options.secrets);
   AddSocketOptions(sub, options, Sockets::kAdmin);
-  sub.add_option("--timeout", *timeout_seconds, "Seconds to wait, or 90s, 5m")
-      ->capture_default_str()
-      ->transform(AsSeconds())
-      ->check(CLI::Range(0.001, 86400.0));
+  AddTimeoutOption(sub, *timeout_seconds, kWaitText);
   program.AddVerb(sub, [&program, command, timeout_seconds](Streams& streams) {
     AimAtAdminSocket(program.options(), *command);
     std::vector<std::string*> ids;

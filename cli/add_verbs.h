@@ -1,7 +1,10 @@
 #ifndef ADDONS_CLI_ADD_VERBS_H_
 #define ADDONS_CLI_ADD_VERBS_H_
 
+#include <CLI/CLI.hpp>
 #include <array>
+#include <cstdint>
+#include <string>
 
 #include "cli/program.h"
 
@@ -25,6 +28,10 @@ void AddReplicationVerbs(Program& program);
 void AddCopyingVerbs(Program& program);
 /// create, list and remove, below point, and verify.
 void AddPointVerbs(Program& program);
+/// Of verbs that read all that a volume has at a point: --point, and --rate,
+/// whose default `mebibytes_per_second` gets.
+void AddPointToAwait(CLI::App& command, std::string& point);
+void AddReadingRate(CLI::App& command, uint64_t& mebibytes_per_second);
 /// start, list, manifest and stop, below test.
 void AddTestVerbs(Program& program);
 /// relocate, failover and failback, below site.

@@ -33,4 +33,12 @@ CLI::Validator AsSeconds() {
           ""};
 }
 
+void AddTimeoutOption(CLI::App& command, double& seconds,
+                      const std::string& text) {
+  command.add_option("--timeout", seconds, text)
+      ->capture_default_str()
+      ->transform(AsSeconds())
+      ->check(CLI::Range(0.001, 86400.0));
+}
+
 }  // namespace addons

@@ -161,12 +161,7 @@ void AddSocketOptions(CLI::App& command, Options& options, Sockets sockets) {
 void AddConnectionOptions(CLI::App& command, Options& options,
                           Sockets sockets) {
   AddSocketOptions(command, options, sockets);
-  command
-      .add_option("--timeout", options.timeout_seconds,
-                  "Seconds to wait, or 90s, 5m")
-      ->capture_default_str()
-      ->transform(AsSeconds())
-      ->check(CLI::Range(0.001, 86400.0));
+  AddTimeoutOption(command, options.timeout_seconds, kWaitText);
 }
 
 void AddParameters(CLI::App& command, std::vector<std::string>& parameters,
