@@ -66,7 +66,7 @@ class Rig final : public VerbsTest {
   // --- what scenarios have in common
 
   static constexpr char kVolumeGroup[] = "vg";
-  static constexpr uint64_t kImage = uint64_t{256} << 20;
+  static constexpr uint64_t kImage = 2 * kSmallImage;  // 64 objects
   static std::string MemberUuid(int i);
   static std::string MemberImage(int i) {
     return MirroredPair::ImageOf(MemberUuid(i));

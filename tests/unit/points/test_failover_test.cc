@@ -243,10 +243,10 @@ TEST_F(TestFailoverTest, WhoHasItOpenKeepsIt) {
 TEST_F(TestFailoverTest, WithoutRoomNothingIsChanged) {
   ASSERT_OK(MakeWhole("first"));
   const auto before = b_.Contents();
-  b_.SetPoolRoom(uint64_t{1} << 20);
+  b_.SetPoolRoom(kSmallImage / 2);
   const int begun = mutations_begun_;
   EXPECT_THAT(Start(on_b_), StatusIs(absl::StatusCode::kResourceExhausted,
-                                     HasSubstr("has room for 1048576")));
+                                     HasSubstr("has room for 131072")));
   EXPECT_EQ(mutations_begun_, begun);
   EXPECT_EQ(world_.CountCalls("b", "rbd_create4"), 0);
 }

@@ -34,7 +34,8 @@ using ::testing::Not;
 
 class PromoteTest : public VerbsTest {
  protected:
-  PromoteTest() { AddMirrored(); }
+  PromoteTest() { AddMirrored(kImage); }
+  static constexpr uint64_t kImage = 2 * kSmallImage;  // 64 objects
   /// rbd-mirror of b keeps librbd's promotion from the image until it is
   /// evicted.
   void HoldUntilEvicted(int error) {

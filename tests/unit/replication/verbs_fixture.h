@@ -212,7 +212,7 @@ class VerbsTest : public ::testing::Test {
   }
 
   /// 32 objects, of which b copies 4 in a second: StopMidCopy().
-  static constexpr uint64_t kSmallImage = uint64_t{2} << 20;
+  static constexpr uint64_t kSmallImage = uint64_t{256} << 10;
 
   MirrorSnapshot Newest(FakeSite& site) {
     return site.Snapshots(image_).back();
