@@ -191,6 +191,31 @@ absl::StatusOr<ImageClients> FindClients(const Session& session,
   return clients;
 }
 
+namespace {
+
+WatchedPools::SeenRole SeenRoleOf(const MirrorView& view) {
+  using SeenAs = WatchedPools::SeenAs;
+  WatchedPools::SeenRole role;
+  const MirrorSnapshot* const newest = view.Newest();
+  role.as = view.info.primary                        ? SeenAs::kPrimary
+            : view.resync_requested                  ? SeenAs::kMadeAnew
+            : newest != nullptr && newest->demoted() ? SeenAs::kDemoted
+                                                     : SeenAs::kSecondary;
+  // One that was written since, by this cluster's clock, is no older than that.
+  const bool made_here = role.as == SeenAs::kSecondary ||
+                         (role.as == SeenAs::kDemoted && view.OwnDemotion());
+  const bool newer = made_here && view.local.has_value() &&
+                     view.local->says != Says::kPrimary &&
+                     WordOf(*view.local, view) >= Word::kLagging;
+  if (view.local.has_value() && !newer) {
+    role.said = view.local->says;
+    role.reported = view.local->status.last_update;
+  }
+  return role;
+}
+
+}  // namespace
+
 void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
               const MirrorView& view) {
   if (environment.last_roles.Note(opened.volume, view)) {
@@ -198,8 +223,8 @@ void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
   }
   if (!view.enabled()) return;
   environment.watched.Note(opened.volume, view.image_id, opened.user,
-                           CloneStateOf(view) != CloneState::kWhole,
-                           view.claim);
+                           CloneStateOf(view) != CloneState::kWhole, view.claim,
+                           SeenRoleOf(view));
 }
 
 absl::StatusOr<MirrorView> Look(const Session& session) {
