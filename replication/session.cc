@@ -13,6 +13,9 @@
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/image_clients.h"
 #include "replication/look/mirrored_clone.h"
+#include "replication/look/peers.h"
+#include "replication/look/report.h"
+#include "replication/look/watched.h"
 #include "volume/patience.h"
 
 namespace addons {
