@@ -13,9 +13,7 @@
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/image_clients.h"
 #include "replication/look/mirrored_clone.h"
-#include "replication/look/peers.h"
-#include "replication/look/report.h"
-#include "replication/look/watched.h"
+#include "replication/look/role_turn.h"
 #include "volume/patience.h"
 
 namespace addons {
@@ -193,31 +191,6 @@ absl::StatusOr<ImageClients> FindClients(const Session& session,
   if (!clients.ok()) return AfterResolve(clients.status(), session.volume);
   return clients;
 }
-
-namespace {
-
-WatchedPools::SeenRole SeenRoleOf(const MirrorView& view) {
-  using SeenAs = WatchedPools::SeenAs;
-  WatchedPools::SeenRole role;
-  const MirrorSnapshot* const newest = view.Newest();
-  role.as = view.info.primary                        ? SeenAs::kPrimary
-            : view.resync_requested                  ? SeenAs::kMadeAnew
-            : newest != nullptr && newest->demoted() ? SeenAs::kDemoted
-                                                     : SeenAs::kSecondary;
-  // One that was written since, by this cluster's clock, is no older than that.
-  const bool made_here = role.as == SeenAs::kSecondary ||
-                         (role.as == SeenAs::kDemoted && view.OwnDemotion());
-  const bool newer = made_here && view.local.has_value() &&
-                     view.local->says != Says::kPrimary &&
-                     WordOf(*view.local, view) >= Word::kLagging;
-  if (view.local.has_value() && !newer) {
-    role.said = view.local->says;
-    role.reported = view.local->status.last_update;
-  }
-  return role;
-}
-
-}  // namespace
 
 void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
               const MirrorView& view) {

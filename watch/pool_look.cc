@@ -202,10 +202,10 @@ void PoolLook::ReadTold(OperationContext& context, Pool& pool,
   }
 }
 
-std::map<std::string, WatchedPools::Turn> PoolLook::LeaveOutOutdated(
+std::map<std::string, RoleTurn> PoolLook::LeaveOutOutdated(
     const NameOf& name_of, std::vector<MirrorView>* views) {
   const SteadyTime now = clock_.Now();
-  std::map<std::string, WatchedPools::Turn> outdated;
+  std::map<std::string, RoleTurn> outdated;
   awaits_reports_ = false;
   for (MirrorView& view : *views) {
     if (!view.local.has_value()) continue;

@@ -96,7 +96,7 @@ class PoolLook {
                 const std::vector<MirrorView>& views, SteadyDuration settle,
                 const NameOf& name_of);
   /// By image id; leaves their words out of `views`.
-  std::map<std::string, WatchedPools::Turn> LeaveOutOutdated(
+  std::map<std::string, RoleTurn> LeaveOutOutdated(
       const NameOf& name_of, std::vector<MirrorView>* views);
   void ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen);
   void LookForPauses(OperationContext& context, Pool& pool,

@@ -292,7 +292,7 @@ void NameGroups(std::vector<WatchedPool>* pools) {
 void LeaveOutTurned(const WatchedPools& watched, const WatchedPools::Key& key,
                     WatchedPool* pool) {
   if (!pool->began_at.has_value()) return;
-  std::map<std::string, WatchedPools::Turn> turned;
+  std::map<std::string, RoleTurn> turned;
   for (const WatchedPools::Named& named :
        watched.TurnedSince(key, *pool->began_at)) {
     turned.emplace(named.image, *named.turn);

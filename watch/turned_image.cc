@@ -6,32 +6,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "replication/look/report.h"
 
 namespace addons {
 namespace {
 
-using SeenAs = WatchedPools::SeenAs;
-
 constexpr char kNoPrimary[] =
     "no site is known to be primary: a call has found a demotion here";
 
-/// What the call has seen itself.
-bool Agrees(Says says, SeenAs as) {
-  switch (as) {
-    case SeenAs::kPrimary:
-      return says == Says::kPrimary;
-    case SeenAs::kDemoted:
-      return says == Says::kNotPrimary;
-    case SeenAs::kSecondary:
-      return says == Says::kSecondary;
-    case SeenAs::kMadeAnew:
-      break;
-  }
-  return false;
-}
-
-/// Adds `by` images like `image` to the numbers of its pool.
+/// Adds the image to the numbers of its pool, or takes it out of them.
 void Count(const WatchedImage& image, bool add, WatchedPool* pool) {
   const auto change = [add](size_t& number) {
     if (add) {
@@ -50,28 +32,12 @@ void Count(const WatchedImage& image, bool add, WatchedPool* pool) {
 
 }  // namespace
 
-bool TellsOfBefore(const SiteView& local, const WatchedPools::Turn& turn,
-                   SteadyTime now) {
-  // Of an image that is about to be deleted nothing counts any more.
-  if (turn.to.as == SeenAs::kMadeAnew) return true;
-  if (Agrees(local.says, turn.to.as)) return false;
-  if (local.status.last_update <= turn.to.reported) return true;
-  // A report that is new may say once more what the one before it said.
-  return local.says == turn.to.said && now - turn.at < kReportLag;
-}
-
-void LeaveOutWords(SiteView* local) {
-  local->says = Says::kUnclear;
-  local->status.state = MirrorStatusState::kUnknown;
-  local->status.description.clear();
-}
-
-WatchedRole RoleOf(const WatchedPools::Turn& turn) {
+WatchedRole RoleOf(const RoleTurn& turn) {
   return turn.to.as == SeenAs::kPrimary ? WatchedRole::kPrimary
                                         : WatchedRole::kSecondary;
 }
 
-void AddAwaitedReport(const WatchedPools::Turn& turn, WatchedImage* image) {
+void AddAwaitedReport(const RoleTurn& turn, WatchedImage* image) {
   // Of a primary the other sites tell how its copies are.
   if (image->role == WatchedRole::kPrimary) return;
   constexpr char kAwaited[] =
@@ -99,7 +65,7 @@ void AddAwaitedReport(const WatchedPools::Turn& turn, WatchedImage* image) {
   image->copy = CopyState::kUnknown;
 }
 
-void LeaveOutLook(const WatchedPools::Turn& turn, WatchedPool* pool,
+void LeaveOutLook(const RoleTurn& turn, WatchedPool* pool,
                   WatchedImage* image) {
   Count(*image, false, pool);
   WatchedImage known;

@@ -1,9 +1,7 @@
 #ifndef ADDONS_WATCH_TURNED_IMAGE_H_
 #define ADDONS_WATCH_TURNED_IMAGE_H_
 
-#include "base/clock.h"
-#include "replication/look/mirror_view.h"
-#include "replication/look/watched.h"
+#include "replication/look/role_turn.h"
 #include "watch/watch_snapshot.h"
 
 namespace addons {
@@ -13,24 +11,16 @@ namespace addons {
 // Advice that rests on what was so before it can cost data: none of it is
 // shown.
 
-/// The report of this site's rbd-mirror may be about what was so before `turn`.
-bool TellsOfBefore(const SiteView& local, const WatchedPools::Turn& turn,
-                   SteadyTime now);
-
-/// As if it had told nothing but that it runs.
-void LeaveOutWords(SiteView* local);
-
 /// The image was looked at since `turn`, and rbd-mirror of this site was not
 /// seen to have reported since.
-void AddAwaitedReport(const WatchedPools::Turn& turn, WatchedImage* image);
+void AddAwaitedReport(const RoleTurn& turn, WatchedImage* image);
 
 /// Leaves out of `image`, which is of `pool` and counted there, what a look
 /// before `turn` has seen.
-void LeaveOutLook(const WatchedPools::Turn& turn, WatchedPool* pool,
-                  WatchedImage* image);
+void LeaveOutLook(const RoleTurn& turn, WatchedPool* pool, WatchedImage* image);
 
 /// Its role as the call has seen it.
-WatchedRole RoleOf(const WatchedPools::Turn& turn);
+WatchedRole RoleOf(const RoleTurn& turn);
 
 }  // namespace addons
 

@@ -64,7 +64,7 @@ void WatchedPools::Note(const ResolvedVolume& volume,
     Changed(volume.cluster_id.text(), now);
   }
   if (turned) {
-    named.turn = Turn{now, *role};
+    named.turn = RoleTurn{now, *role};
     ++turns_;
     Changed(volume.cluster_id.text(), now);
   }

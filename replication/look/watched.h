@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "ceph/cluster.h"
-#include "replication/look/report.h"
+#include "replication/look/role_turn.h"
 #include "volume/csi_handle.h"
 #include "volume/resolved.h"
 
@@ -40,21 +40,6 @@ class WatchedPools {
 
   /// Cluster id, pool id, namespace.
   using Key = std::tuple<std::string, int64_t, std::string>;
-  /// What a call has seen an image to be. Demoted: not primary, and its newest
-  /// mirror snapshot is a demotion. Made anew: a resync is requested.
-  enum class SeenAs { kPrimary, kSecondary, kDemoted, kMadeAnew };
-  struct SeenRole {
-    SeenAs as = SeenAs::kSecondary;
-    /// What rbd-mirror of this site said then, and the stamp of that report;
-    /// 0: there was none.
-    Says said = Says::kUnclear;
-    int64_t reported = 0;
-  };
-  /// A call has seen that it is another one than calls had seen before.
-  struct Turn {
-    SteadyTime at;
-    SeenRole to;
-  };
   /// What a call has told of an image.
   struct Named {
     std::string image;
@@ -70,7 +55,7 @@ class WatchedPools {
     /// (AwaitsRestore()).
     bool awaits_restore = false;
     std::optional<SeenRole> role = std::nullopt;  // the last one, if told
-    std::optional<Turn> turn = std::nullopt;      // the last one
+    std::optional<RoleTurn> turn = std::nullopt;  // the last one
   };
   struct Watched {
     Key key;

@@ -688,14 +688,14 @@ TEST_F(WatchTest, WhatACallHasChangedIsNotShownAsItWasBefore) {
 TEST_F(WatchTest, NotEachChangeIsPublishedByItself) {
   ACall(a_);
   LookOnce();
-  const auto turn = [&](WatchedPools::SeenAs as) {
+  const auto turn = [&](SeenAs as) {
     environment_.watched.Note(Volume(a_), a_.ImageId(image_), a_.user(), false,
-                              "", WatchedPools::SeenRole{as});
+                              "", SeenRole{as});
   };
   world_.Advance(seconds(1));
-  turn(WatchedPools::SeenAs::kDemoted);
+  turn(SeenAs::kDemoted);
   const uint64_t number = seen_()->number;
-  turn(WatchedPools::SeenAs::kPrimary);
+  turn(SeenAs::kPrimary);
   EXPECT_EQ(seen_()->number, number);
   world_.Advance(seconds(1));
   EXPECT_GT(seen_()->number, number);
@@ -706,11 +706,10 @@ TEST_F(WatchTest, AReportFromBeforeAChangeIsNotBelieved) {
     b_.SetStatus(image_, "", MirrorStatusState::kError, text);
     LookOnce();
   };
-  const auto turn = [&](WatchedPools::SeenAs as) {
+  const auto turn = [&](SeenAs as) {
     environment_.watched.Note(
         Volume(b_), b_.ImageId(image_), b_.user(), false, "",
-        WatchedPools::SeenRole{as, Says::kSplitBrain,
-                               LocalReport(b_).last_update});
+        SeenRole{as, Says::kSplitBrain, LocalReport(b_).last_update});
     world_.Advance(WatchedPools::kQuiet);
     LookOnce();
   };
@@ -718,7 +717,7 @@ TEST_F(WatchTest, AReportFromBeforeAChangeIsNotBelieved) {
   report("split-brain");
   ASSERT_EQ(OnlyOf(b_).copy, CopyState::kBroken);
   world_.Advance(seconds(1));
-  turn(WatchedPools::SeenAs::kDemoted);
+  turn(SeenAs::kDemoted);
   EXPECT_EQ(OnlyOf(b_).copy, CopyState::kUnknown);
   EXPECT_FALSE(OnlyOf(b_).split_brain);
   EXPECT_EQ(OnlyOf(b_).role, WatchedRole::kSecondary);
@@ -736,12 +735,12 @@ TEST_F(WatchTest, AReportFromBeforeAChangeIsNotBelieved) {
   EXPECT_TRUE(OnlyOf(b_).split_brain);
   EXPECT_EQ(OnlyOf(b_).copy, CopyState::kBroken);
   // Another one is news at once.
-  turn(WatchedPools::SeenAs::kSecondary);
+  turn(SeenAs::kSecondary);
   EXPECT_EQ(OnlyOf(b_).copy, CopyState::kUnknown);
   report("failed to start replay");
   EXPECT_EQ(OnlyOf(b_).copy, CopyState::kBroken);
   // Of a copy that is about to be deleted none counts.
-  turn(WatchedPools::SeenAs::kMadeAnew);
+  turn(SeenAs::kMadeAnew);
   world_.Advance(minutes(3));
   report("split-brain");
   EXPECT_EQ(OnlyOf(b_).copy, CopyState::kUnknown);
