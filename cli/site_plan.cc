@@ -68,6 +68,16 @@ std::string Loss(const Seen& seen) {
                       " and loses what was written since");
 }
 
+/// As check-failover says it, of a group with the oldest of its times.
+std::string WhatForceDoes(const Seen& seen) {
+  const bool told = !seen.item.group && !seen.forced.reason().empty() &&
+                    std::all_of(seen.members.begin(), seen.members.end(),
+                                [](const auto* member) {
+                                  return !member->returns_to().empty();
+                                });
+  return told ? Clean(seen.forced.reason()) : absl::StrCat("it ", Loss(seen));
+}
+
 /// As people call it.
 std::string NameOf(const admin_pb::FailoverFinding& finding) {
   return !finding.claim().empty()   ? finding.claim()
@@ -176,7 +186,7 @@ SiteItem Promotion(const Seen& seen, SiteVerb verb) {
   item.may_force = Works(seen.forced) && !AllPrimary(seen);
   item.asks = item.may_force && !Works(seen.planned);
   if (item.asks) {
-    item.reason = absl::StrCat("by force it ", Loss(seen));
+    item.reason = absl::StrCat("by force ", WhatForceDoes(seen));
   } else if (!Works(seen.planned)) {
     item.reason = absl::StrCat("is not forced: ", Clean(seen.forced.reason()));
   }

@@ -13,6 +13,7 @@
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/image_clients.h"
 #include "replication/look/mirrored_clone.h"
+#include "replication/look/role_turn.h"
 #include "volume/patience.h"
 
 namespace addons {
@@ -198,8 +199,8 @@ void NoteLook(ReplicationEnvironment& environment, const OpenedVolume& opened,
   }
   if (!view.enabled()) return;
   environment.watched.Note(opened.volume, view.image_id, opened.user,
-                           CloneStateOf(view) != CloneState::kWhole,
-                           view.claim);
+                           CloneStateOf(view) != CloneState::kWhole, view.claim,
+                           SeenRoleOf(view));
 }
 
 absl::StatusOr<MirrorView> Look(const Session& session) {

@@ -36,7 +36,18 @@ constexpr ServingModes kServingModes[] = {
     {"rbdaddons.admin.v1.Adoption", true, false},
     {"rbdaddons.admin.v1.Copying", true, false},
     {"rbdaddons.admin.v1.Points", true, false},
+    {"rbdaddons.admin.v1.TestFailovers", true, false},
 };
+
+/// Where a mode of the service is not served.
+const char* WhatToDo(const ServingModes& serving) {
+  if (serving.controller && serving.node) return "start it with one of them";
+  return serving.controller
+             ? "ask the daemon that has that flag (in Kubernetes the "
+               "Deployment's), or start this one with it"
+             : "ask the daemon on the volume's node (in Kubernetes the "
+               "DaemonSet's), or start this one with it";
+}
 
 /// Ends its call at once, and itself with it.
 class Refusal final : public grpc::ServerGenericBidiReactor {
@@ -98,13 +109,15 @@ std::string WhyNotServed(const std::string& method, const ServedHere& served) {
         (serving.node && modes.node)) {
       if (serving.flag == nullptr) break;
       return absl::StrCat("this rbd-addonsd does not serve ", service,
-                          ": it was started without ", serving.flag);
+                          ": it was started without ", serving.flag,
+                          "; start it with that flag");
     }
     return absl::StrCat("this rbd-addonsd does not serve ", service,
                         ": it was started without ",
                         serving.controller ? "--controllerserver" : "",
                         serving.controller && serving.node ? " and " : "",
-                        serving.node ? "--nodeserver" : "");
+                        serving.node ? "--nodeserver" : "", "; ",
+                        WhatToDo(serving));
   }
   return absl::StrCat("this version of rbd-addonsd does not serve ", method);
 }

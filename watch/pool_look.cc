@@ -12,9 +12,13 @@
 #include "volume/told_entry.h"
 #include "volume/volume_directory.h"
 #include "watch/judge_image.h"
+#include "watch/turned_image.h"
 
 namespace addons {
 namespace {
+
+/// A report that has not come for so long does not come soon.
+constexpr std::chrono::minutes kReportsAwaited{2};
 
 /// What no report says, and the last call has seen, or a comparison.
 void AddDamage(WatchedImage* image) {
@@ -198,6 +202,26 @@ void PoolLook::ReadTold(OperationContext& context, Pool& pool,
   }
 }
 
+std::map<std::string, RoleTurn> PoolLook::LeaveOutOutdated(
+    const NameOf& name_of, std::vector<MirrorView>* views) {
+  const SteadyTime now = clock_.Now();
+  std::map<std::string, RoleTurn> outdated;
+  awaits_reports_ = false;
+  for (MirrorView& view : *views) {
+    if (!view.local.has_value()) continue;
+    const auto named = name_of(view.image_id);
+    if (!named.has_value() || !named->turn.has_value() ||
+        !TellsOfBefore(*view.local, *named->turn, now)) {
+      continue;
+    }
+    LeaveOutWords(&*view.local);
+    timeline_.ForgetNumbers(view.timeline_key, view.local->status.mirror_uuid);
+    awaits_reports_ |= now - named->turn->at < kReportsAwaited;
+    outdated.emplace(view.image_id, *named->turn);
+  }
+  return outdated;
+}
+
 void PoolLook::ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen) {
   const SteadyTime asked_at = clock_.Now();
   auto read = ReadPoolSchedules(cluster, pool.Spec(""));
@@ -255,10 +279,13 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
   views.reserve(listed.size());
   for (const ImageStatuses& image : listed) {
     views.push_back(ViewOfListed(image, timeline_));
-    if (RoleByReports(views.back(), settle) == WatchedRole::kUnclear) {
-      unclear.push_back(views.back());
+  }
+  const auto outdated = LeaveOutOutdated(name_of, &views);
+  for (const MirrorView& view : views) {
+    if (RoleByReports(view, settle) == WatchedRole::kUnclear) {
+      unclear.push_back(view);
     } else {
-      images_[image.image_id].info.reset();
+      images_[view.image_id].info.reset();
     }
   }
   const std::string sent_away =
@@ -282,7 +309,12 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
   for (const MirrorPeer& peer : peers) seen->peers.push_back(peer.site_name);
   for (MirrorView& view : views) {
     const Remembered& known = images_[view.image_id];
-    const WatchedRole role = JudgeRole(known.info, settle, &view);
+    const auto turned = outdated.find(view.image_id);
+    WatchedRole role = JudgeRole(known.info, settle, &view);
+    if (role == WatchedRole::kUnclear && turned != outdated.end()) {
+      role = RoleOf(turned->second);
+      view.info.primary = role == WatchedRole::kPrimary;
+    }
     NoteMirrors(view, settle, now, seen);
     timeline_.NoteRole(role == WatchedRole::kPrimary, &view);
     WatchedImage image = JudgeImage(
@@ -305,6 +337,7 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
     if (role == WatchedRole::kSecondary && proof != proofs_.end()) {
       image.proof = proof->second;
     }
+    if (turned != outdated.end()) AddAwaitedReport(turned->second, &image);
     AddDamage(&image);
     Count(std::move(image), seen);
   }

@@ -64,6 +64,10 @@ class PoolLook {
                     SteadyDuration settle, const NameOf& name_of,
                     const std::string& instance_id, WatchedPool* seen);
 
+  /// The last look has found what rbd-mirror told before a call has seen it
+  /// change, lately: another look is to come before the round is over.
+  bool awaits_reports() const { return awaits_reports_; }
+
   /// When the question about schedules was put that the manager has answered
   /// last; nullopt: none was. For the thread that looks.
   const std::optional<SteadyTime>& manager_answered() const {
@@ -91,6 +95,9 @@ class PoolLook {
   void ReadTold(OperationContext& context, Pool& pool,
                 const std::vector<MirrorView>& views, SteadyDuration settle,
                 const NameOf& name_of);
+  /// By image id; leaves their words out of `views`.
+  std::map<std::string, RoleTurn> LeaveOutOutdated(
+      const NameOf& name_of, std::vector<MirrorView>* views);
   void ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen);
   void LookForPauses(OperationContext& context, Pool& pool,
                      SteadyDuration settle, std::vector<MirrorView>* views);
@@ -109,6 +116,7 @@ class PoolLook {
   EntryLooks entries_;
   std::map<std::string, KnownProof> proofs_;  // by image id
   std::optional<SteadyTime> manager_answered_;
+  bool awaits_reports_ = false;
 };
 
 }  // namespace addons

@@ -24,6 +24,7 @@
 #include "volume/volume_directory.h"
 #include "watch/fence_looks.h"
 #include "watch/pool_look.h"
+#include "watch/turned_image.h"
 #include "watch/watch_connection.h"
 
 namespace addons {
@@ -72,10 +73,8 @@ class ReplicationWatch::State {
   absl::Status LookAt(OperationContext& context, const std::string& cluster_id);
   void LookEnded(const std::string& cluster_id, const absl::Status& status);
 
-  std::shared_ptr<const WatchSnapshot> snapshot() const {
-    const MutexLock lock(mutex_);
-    return snapshot_;
-  }
+  /// Publishes first where a call has changed an image meanwhile.
+  std::shared_ptr<const WatchSnapshot> snapshot();
   bool looking() const {
     const MutexLock lock(mutex_);
     return !looking_.empty();
@@ -112,6 +111,9 @@ class ReplicationWatch::State {
   std::map<std::string, SteadyTime> looking_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const WatchSnapshot> snapshot_ ABSL_GUARDED_BY(mutex_);
   uint64_t published_ ABSL_GUARDED_BY(mutex_) = 0;
+  uint64_t published_turns_ ABSL_GUARDED_BY(mutex_) = 0;
+  /// When snapshot() has published last.
+  std::optional<SteadyTime> asked_at_ ABSL_GUARDED_BY(mutex_);
 };
 
 std::vector<std::string> ReplicationWatch::State::ClustersDue(
@@ -202,6 +204,9 @@ absl::Status ReplicationWatch::State::LookAt(OperationContext& context,
     }
     const MutexLock lock(mutex_);
     turn.pool->tried_at = environment_.clock.Now();
+    if (looked.ok() && turn.pool->look.awaits_reports()) {
+      environment_.watched.AwaitReports(cluster_id);
+    }
     if (looked.ok()) {
       seen.failed_looks = turn.pool->seen.failed_looks;
       seen.unseen.clear();
@@ -228,6 +233,7 @@ absl::Status ReplicationWatch::State::LookAtPool(
       const std::unique_ptr<addons::Pool> pool,
       cluster->OpenPool(pool_id, rados_namespace, Access::kRead));
   const SteadyTime began = environment_.clock.Now();
+  seen->began_at = began;
   absl::Status looked = look.Look(
       context, *cluster, *pool, environment_.options.settle_time,
       [&](const std::string& image_id) {
@@ -282,7 +288,37 @@ void NameGroups(std::vector<WatchedPool>* pools) {
   }
 }
 
+/// Of images that have turned since the pool was looked at.
+void LeaveOutTurned(const WatchedPools& watched, const WatchedPools::Key& key,
+                    WatchedPool* pool) {
+  if (!pool->began_at.has_value()) return;
+  std::map<std::string, RoleTurn> turned;
+  for (const WatchedPools::Named& named :
+       watched.TurnedSince(key, *pool->began_at)) {
+    turned.emplace(named.image, *named.turn);
+  }
+  if (turned.empty()) return;
+  for (WatchedImage& image : pool->images) {
+    const auto found = turned.find(image.image);
+    if (found != turned.end()) LeaveOutLook(found->second, pool, &image);
+  }
+  std::sort(pool->images.begin(), pool->images.end(), TroubleFirst);
+}
+
 }  // namespace
+
+std::shared_ptr<const WatchSnapshot> ReplicationWatch::State::snapshot() {
+  const MutexLock lock(mutex_);
+  const SteadyTime now = environment_.clock.Now();
+  // A site that moves makes a turn in each moment: not a snapshot for each, or
+  // who reads it page by page would never come to an end.
+  if (environment_.watched.turns() != published_turns_ &&
+      (!asked_at_.has_value() || now - *asked_at_ >= kTick)) {
+    asked_at_ = now;
+    Publish();
+  }
+  return snapshot_;
+}
 
 void ReplicationWatch::State::Publish() {
   // Too many for all pools together: of the largest ones only the trouble.
@@ -309,7 +345,11 @@ void ReplicationWatch::State::Publish() {
   snapshot->taken_at = environment_.clock.Now();
   snapshot->pools_left_out = environment_.watched.left_out();
   snapshot->own_trouble = environment_.watched.own_trouble();
-  for (const WatchedPool* pool : pools) snapshot->pools.push_back(*pool);
+  published_turns_ = environment_.watched.turns();
+  for (const auto& [key, pool] : pools_) {
+    snapshot->pools.push_back(pool->seen);
+    LeaveOutTurned(environment_.watched, key, &snapshot->pools.back());
+  }
   NameGroups(&snapshot->pools);
   snapshot->fences = fences_.Seen();
   snapshot->groups = named_.Groups();
@@ -376,9 +416,7 @@ void ReplicationWatch::StartLooksAtChanges() {
 bool ReplicationWatch::looking() const { return state_->looking(); }
 
 ReplicationWatch::Source ReplicationWatch::snapshots() const {
-  return [state = std::shared_ptr<const State>(state_)] {
-    return state->snapshot();
-  };
+  return [state = state_] { return state->snapshot(); };
 }
 
 }  // namespace addons

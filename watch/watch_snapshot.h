@@ -104,6 +104,8 @@ struct WatchedPool {
   /// When it was looked at last with success, by the daemon's clock; nullopt:
   /// never.
   std::optional<SteadyTime> seen_at;
+  /// When that look began: what has changed since is not in it.
+  std::optional<SteadyTime> began_at;
   /// Why it cannot be seen now; empty: it was seen at the last look. The rest
   /// is what was seen then.
   std::string unseen;

@@ -6,14 +6,26 @@
 
 namespace addons {
 
+namespace {
+
+/// Behind what does it. Since its own demotion nothing was written here.
+std::string DescribeReturn(const PromoteSeen& s) {
+  return absl::StrCat(
+      " returns to ", s.view.RestorePoint(),
+      s.view.OwnDemotion() && s.view.LastComplete() == s.view.Newest()
+          ? " and loses only what another site has written "
+            "since, if one was primary"
+          : " and loses what was written since");
+}
+
+}  // namespace
+
 std::string Loss(const PromoteSeen& s) {
-  return absl::StrCat("forcing returns to ", s.view.RestorePoint(),
-                      " and loses what was written since");
+  return absl::StrCat("forcing", DescribeReturn(s));
 }
 
 std::string ReturnsTo(const PromoteSeen& s) {
-  return absl::StrCat("it returns to ", s.view.RestorePoint(),
-                      " and loses what was written since");
+  return absl::StrCat("it", DescribeReturn(s));
 }
 
 std::string DescribeWait(const PromoteSeen& s, bool arrived) {

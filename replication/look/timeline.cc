@@ -81,6 +81,8 @@ void Timeline::NoteRole(Image& image, bool primary, MirrorView* view) const {
     for (auto& [uuid, report] : image.reports) {
       report.rewrites = 0;
       report.went_on = false;
+      // What was copied while another site was primary is no copy of this one.
+      report.numbers.reset();
     }
   }
   image.term = term;
@@ -197,6 +199,12 @@ void Timeline::KeepNumbers(const std::string& key, const SiteView& site,
   MutexLock lock(mutex_);
   Touch(key).reports[site.status.mirror_uuid].numbers =
       Numbers{numbers, clock_.Now(), site.status.last_update};
+}
+
+void Timeline::ForgetNumbers(const std::string& key,
+                             const std::string& mirror_uuid) {
+  MutexLock lock(mutex_);
+  Touch(key).reports[mirror_uuid].numbers.reset();
 }
 
 std::optional<Timeline::LastGood> Timeline::LastNumbers(

@@ -115,6 +115,7 @@ class Timeline {
   };
   void KeepNumbers(const std::string& key, const SiteView& site,
                    const SyncNumbers& numbers);
+  void ForgetNumbers(const std::string& key, const std::string& mirror_uuid);
   std::optional<LastGood> LastNumbers(const std::string& key,
                                       const std::string& mirror_uuid);
 

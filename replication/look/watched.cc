@@ -1,5 +1,6 @@
 #include "replication/look/watched.h"
 
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -30,7 +31,8 @@ WatchedPools::Entry* WatchedPools::Find(const Key& key) {
 
 void WatchedPools::Note(const ResolvedVolume& volume,
                         const std::string& image_id, const CephUserRef& user,
-                        bool lacks_parent, const std::string& claim) {
+                        bool lacks_parent, const std::string& claim,
+                        const std::optional<SeenRole>& role) {
   if (user == nullptr) return;
   const MutexLock lock(mutex_);
   Entry* const found = Find(KeyOf(volume));
@@ -42,14 +44,31 @@ void WatchedPools::Note(const ResolvedVolume& volume,
   entry.asked_at = now;
   Named named{volume.image_name().text(), volume.volume_id.text(),
               volume.attributes.request_name, claim, lacks_parent};
+  named.role = role;
   const auto known = entry.images.find(image_id);
+  bool turned = false;
   if (known != entry.images.end()) {
-    named.awaits_restore = known->second.awaits_restore;
-    known->second = std::move(named);
-  } else if (entry.images.size() < kMostImages) {
-    entry.images.emplace(image_id, std::move(named));
+    const Named& before = known->second;
+    named.awaits_restore = before.awaits_restore;
+    named.turn = before.turn;
+    if (!role.has_value()) named.role = before.role;
+    turned = role.has_value() && before.role.has_value() &&
+             role->as != before.role->as;
+  } else {
+    // One that was made anew has another id.
+    turned = role.has_value() &&
+             std::erase_if(entry.images, [&named](const auto& other) {
+               return other.second.image == named.image;
+             }) > 0;
+    if (entry.images.size() >= kMostImages) return;
     Changed(volume.cluster_id.text(), now);
   }
+  if (turned) {
+    named.turn = RoleTurn{now, *role};
+    ++turns_;
+    Changed(volume.cluster_id.text(), now);
+  }
+  entry.images.insert_or_assign(image_id, std::move(named));
 }
 
 void WatchedPools::NoteChange(const std::string& cluster_id) {
@@ -58,7 +77,35 @@ void WatchedPools::NoteChange(const std::string& cluster_id) {
 }
 
 void WatchedPools::Changed(const std::string& cluster_id, SteadyTime now) {
-  changes_.emplace(cluster_id, Changes{now, now}).first->second.last = now;
+  changes_.emplace(cluster_id, Changes{now, now + kAtLatest})
+      .first->second.when_quiet = now + kQuiet;
+}
+
+void WatchedPools::AwaitReports(const std::string& cluster_id) {
+  const MutexLock lock(mutex_);
+  const SteadyTime due = clock_.Now() + kLookAgain;
+  SteadyTime& at_latest =
+      changes_.emplace(cluster_id, Changes{due, due}).first->second.at_latest;
+  at_latest = std::min(at_latest, due);
+}
+
+uint64_t WatchedPools::turns() const {
+  const MutexLock lock(mutex_);
+  return turns_;
+}
+
+std::vector<WatchedPools::Named> WatchedPools::TurnedSince(
+    const Key& key, SteadyTime time) const {
+  std::vector<Named> turned;
+  const MutexLock lock(mutex_);
+  const auto pool = pools_.find(key);
+  if (pool == pools_.end()) return turned;
+  for (const auto& [id, named] : pool->second.images) {
+    if (named.turn.has_value() && named.turn->at > time) {
+      turned.push_back(named);
+    }
+  }
+  return turned;
 }
 
 std::set<std::string> WatchedPools::ChangesDue() const {
@@ -66,7 +113,7 @@ std::set<std::string> WatchedPools::ChangesDue() const {
   const SteadyTime now = clock_.Now();
   std::set<std::string> due;
   for (const auto& [cluster_id, changes] : changes_) {
-    if (now - changes.last >= kQuiet || now - changes.first >= kAtLatest) {
+    if (now >= std::min(changes.when_quiet, changes.at_latest)) {
       due.insert(cluster_id);
     }
   }

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "ceph/cluster.h"
+#include "replication/look/role_turn.h"
 #include "volume/csi_handle.h"
 #include "volume/resolved.h"
 
@@ -34,6 +35,8 @@ class WatchedPools {
   /// after it: many volumes change at once.
   static constexpr std::chrono::seconds kQuiet{2};
   static constexpr std::chrono::seconds kAtLatest{20};
+  /// While reports that are older than a change are awaited.
+  static constexpr std::chrono::seconds kLookAgain{10};
 
   /// Cluster id, pool id, namespace.
   using Key = std::tuple<std::string, int64_t, std::string>;
@@ -51,6 +54,8 @@ class WatchedPools {
     /// A forced promotion in the middle of a copy waits for a decision
     /// (AwaitsRestore()).
     bool awaits_restore = false;
+    std::optional<SeenRole> role = std::nullopt;  // the last one, if told
+    std::optional<RoleTurn> turn = std::nullopt;  // the last one
   };
   struct Watched {
     Key key;
@@ -69,7 +74,8 @@ class WatchedPools {
   /// `image_id`.
   void Note(const ResolvedVolume& volume, const std::string& image_id,
             const CephUserRef& user, bool lacks_parent = false,
-            const std::string& claim = "");
+            const std::string& claim = "",
+            const std::optional<SeenRole>& role = std::nullopt);
   /// Of an image that Note() was told of.
   void NoteRescue(const ResolvedVolume& volume, const std::string& image_id,
                   bool awaits_restore);
@@ -84,6 +90,13 @@ class WatchedPools {
   /// A call has changed the role of an image, or has seen that it is another
   /// one: what was seen of the cluster is old. A new image counts by itself.
   void NoteChange(const std::string& cluster_id);
+  /// A look has found reports that are older than a change: the next one is due
+  /// in kLookAgain.
+  void AwaitReports(const std::string& cluster_id);
+  /// How many turns there were.
+  uint64_t turns() const;
+  /// Those after `time`, of images of this pool.
+  std::vector<Named> TurnedSince(const Key& key, SteadyTime time) const;
   /// The clusters with a change that is to be looked at now.
   std::set<std::string> ChangesDue() const;
   /// A look at the cluster begins.
@@ -118,10 +131,12 @@ class WatchedPools {
   std::map<Key, Entry> pools_ ABSL_GUARDED_BY(mutex_);
   std::set<Key> left_out_ ABSL_GUARDED_BY(mutex_);
   std::string own_trouble_ ABSL_GUARDED_BY(mutex_);
+  /// When they are to be looked at: the earlier of both.
   struct Changes {
-    SteadyTime first;
-    SteadyTime last;
+    SteadyTime when_quiet;
+    SteadyTime at_latest;
   };
+  uint64_t turns_ ABSL_GUARDED_BY(mutex_) = 0;
   // Not looked at, by cluster.
   std::map<std::string, Changes> changes_ ABSL_GUARDED_BY(mutex_);
 };

@@ -73,6 +73,7 @@ absl::Status Resynchronization::See() {
   ADDONS_RETURN_IF_ERROR(view.status());
   environment_.series.ForgetPrimary(view->timeline_key);
   view_ = *std::move(view);
+  NoteLook(environment_, session_, *view_);
   if (!view_->enabled() || view_->info.primary) return absl::OkStatus();
   ADDONS_ASSIGN_OR_RETURN(
       rescue_,
@@ -122,6 +123,7 @@ absl::Status Resynchronization::Ready() {
   ADDONS_ASSIGN_OR_RETURN(const bool made_anew,
                           CorrectImageId(session_, view_->image_id));
   if (made_anew) {
+    environment_.watched.NoteChange(session_.volume.cluster_id.text());
     NoteRoleChange(session_, std::nullopt, kBeingMadeAnew, RoleName(*view_),
                    "resync ended: rbd-mirror has recreated this copy");
   }
@@ -158,6 +160,9 @@ absl::Status Resynchronization::Request() {
   NoteRoleChange(session_, RoleChange{RoleVerb::kResync, request_.force},
                  RoleName(*view_), kBeingMadeAnew,
                  "resync begun: rbd-mirror deletes this copy and copies again");
+  // What rbd-mirror reports is about the copy that it is to delete.
+  view_->resync_requested = true;
+  NoteLook(environment_, session_, *view_);
   // Now, because this may be the last call about the volume on this site:
   // orchestrators delete the VolumeReplication as soon as a resync has begun.
   ForgetSchedulesOfId(session_.volume, view_->image_id);

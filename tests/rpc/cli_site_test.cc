@@ -156,13 +156,12 @@ TEST_F(CliSiteTest, AFailoverForcesOnlyWhatCannotGoOtherwise) {
   EXPECT_TRUE(server_.b.Info(server_.second_image).primary);
   EXPECT_TRUE(server_.b.Info(third_).primary);
   EXPECT_FALSE(server_.b.Info(fourth_).primary);
-  EXPECT_THAT(
-      err_.str(),
-      AllOf(HasSubstr("what was written on the other site "
-                      "since is lost"),
-            HasSubstr(", of 1 of 4 volumes and groups:\n  " + Spec(third_) +
-                      ": by force it loses "
-                      "what was written since 20")));
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr("what was written on the other site "
+                              "since is lost"),
+                    HasSubstr(", of 1 of 4 volumes and groups:\n  " +
+                              Spec(third_) + ": by force it returns to "),
+                    HasSubstr(" and loses what was written since\n")));
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("is not forced: "),
                                 HasSubstr("promoted by force"),
                                 HasSubstr("\n3 of 4 done\n")));

@@ -300,6 +300,36 @@ TEST_F(CliStatusOnStandbyTest, TheSecondaryIsShownWithItsAge) {
   EXPECT_EQ(Await({"status"}, "secondary  broken"), kWouldNotWork);
 }
 
+Config WatchedSeldom() {
+  Config config;
+  config.watch_interval = std::chrono::hours(1);
+  return config;
+}
+
+class CliStatusAfterACallTest : public CliStatusTest {
+ protected:
+  CliStatusAfterACallTest() : CliStatusTest("a", WatchedSeldom()) {}
+};
+
+// As one who types a verb, and then status.
+TEST_F(CliStatusAfterACallTest, WhatWasSeenBeforeItIsNotShown) {
+  AddWatched();
+  // The call has named the volume, so that it is looked at soon.
+  Await({"status"}, "ns1/data  primary  in step  ");
+  ASSERT_TRUE(server_.Call("DemoteVolume").status.ok());
+  EXPECT_EQ(Run({"status", "-o", "wide"}), kWouldNotWork);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("ns1/data  secondary  unknown  -  "),
+                    HasSubstr("no site is known to be primary"),
+                    HasSubstr("the last look was before that"),
+                    HasSubstr("0 in step, 0 late, 0 broken, 0 copying, 1 "
+                              "unknown")));
+  // The look that follows knows no more: rbd-mirror has not reported since.
+  Await({"status", "-o", "wide"}, "has not reported since");
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("  secondary  unknown  -  "),
+                                HasSubstr("no site is known to be primary")));
+}
+
 class CliStatusOffTest : public AppFixture {
  protected:
   int Status() {

@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "base/utc.h"
 
 namespace addons {
 namespace {
@@ -104,13 +106,17 @@ TEST(SitePlanTest, ManyAreCountedByReason) {
     auto lost = Finding(absl::StrCat("v", i), "secondary", kWaits, kWorks);
     lost.set_returns_to("the state of 2026-11-20T03:00:00Z");
     lost.set_returns_to_time(1795143600 + i);
+    lost.mutable_forced()->set_reason(
+        absl::StrCat("it returns to the state of ",
+                     FormatUtc(absl::FromUnixSeconds(1795143600 + i)),
+                     " and loses what was written since"));
     findings.push_back(lost);
   }
   const SitePlan plan =
       MakeSitePlan(SiteVerb::kFailover, Survey(findings), nullptr);
   const std::string asked = QuestionText(plan);
   EXPECT_THAT(asked, HasSubstr("of 200 of 200 volumes and groups:\n  200: by "
-                               "force it loses what was written since "));
+                               "force it returns to the state of "));
   EXPECT_THAT(asked, HasSubstr(" and 197 more)\n--dry-run names each"));
   EXPECT_THAT(asked, Not(HasSubstr("\n  pool/v100: ")));
   EXPECT_THAT(QuestionText(plan, Listing::kAll),
@@ -121,13 +127,19 @@ TEST(SitePlanTest, WhatIsLostIsInTheQuestion) {
   admin_pb::FailoverFinding lost = Finding("b", "secondary", kWaits, kWorks);
   lost.set_returns_to("the state of 2026-11-20T03:00:00Z");
   lost.set_returns_to_time(1795143600);
+  // What check-failover says, which knows whose demotion it is.
+  lost.mutable_forced()->set_reason(
+      "it returns to its own demotion of 2026-11-20T03:00:00Z and loses only "
+      "what another site has written since, if one was primary");
   const SitePlan plan = MakeSitePlan(
       SiteVerb::kFailover,
       Survey({Finding("a", "demoted", kWorks, kWorks), lost}), nullptr);
   EXPECT_TRUE(MustAsk(plan));
   EXPECT_THAT(QuestionText(plan),
               HasSubstr("of 1 of 2 volumes and groups:\n  pool/b: by force it "
-                        "loses what was written since 2026-11-20T03:00:00Z\n"));
+                        "returns to its own demotion of 2026-11-20T03:00:00Z "
+                        "and loses only what another site has written since, "
+                        "if one was primary\n"));
   EXPECT_THAT(QuestionText(plan), Not(HasSubstr("pool/a")));
   EXPECT_THAT(PlanText(plan), HasSubstr("2 to work on, 0 with nothing to do"));
 }

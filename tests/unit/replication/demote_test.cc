@@ -480,6 +480,27 @@ TEST_F(DemoteTest, NoteOfARefusalGoesWithAPromotion) {
   EXPECT_EQ(Metadata(a_, kRefusedDemotionKey), "absent");
 }
 
+// The wait on the other site ends with the next copy that it gets.
+TEST_F(DemoteTest, TheNextCopyAfterThatPromotionTakesTheNoteAway) {
+  a_.AddWatcher(image_, kClient, 4464);
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  world_.Advance(seconds(60));
+  ASSERT_NE(Metadata(b_, kRefusedDemotionKey), "absent");
+  EXPECT_OK(Promote(on_a_));
+  EXPECT_NE(Metadata(b_, kRefusedDemotionKey), "absent");
+  a_.CreateMirrorSnapshot(image_);
+  world_.Advance(seconds(60));
+  EXPECT_EQ(Metadata(b_, kRefusedDemotionKey), "absent");
+  a_.SetClusterUp(false);
+  world_.Advance(std::chrono::minutes(2));
+  // Silence is all that is waited for, and not that A is to be demoted.
+  EXPECT_THAT(Promote(on_b_),
+              StatusIs(absl::StatusCode::kUnavailable,
+                       HasSubstr("; no sign of site 'site-a'")));
+  EXPECT_THAT(Promote(on_b_),
+              StatusIs(kFailedPrecondition, HasSubstr("no sign of life")));
+}
+
 TEST_F(DemoteTest, RefusalStandsAlsoWhenItCannotBeTold) {
   a_.AddWatcher(image_, kClient, 4464);
   Fail("rbd.metadata_set", EIO, 100);

@@ -19,6 +19,7 @@
 #include "operation/operation_table.h"
 #include "replication/look/known_proofs.h"
 #include "replication/steps/info.h"
+#include "replication/steps/resync.h"
 #include "tests/fakes/local_notes.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/fakes/test_operation_context.h"
@@ -97,6 +98,34 @@ class WatchTest : public ::testing::Test {
       if (pool.cluster_id == site.cluster_id()) return pool;
     }
     ADD_FAILURE() << "no pool of " << site.cluster_id();
+    return {};
+  }
+
+  WatchedImage OnlyOf(FakeSite& site) {
+    const WatchedPool pool = PoolOf(site);
+    EXPECT_THAT(pool.images, SizeIs(1));
+    return pool.images.empty() ? WatchedImage() : pool.images[0];
+  }
+  VolumeTarget On(FakeSite& site) {
+    return {VolumeHandle(pair_.VolumeId(site, kUuid)), site.user()};
+  }
+  /// One that looks at the image itself.
+  void ACall(FakeSite& site) {
+    GetReplicationInfo(environment_, On(site), RealClock().Now() + minutes(1))
+        .IgnoreError();
+  }
+  void RequestResync(FakeSite& site) {
+    TestOperationContext context(world_);
+    const auto resync =
+        Resync(context, environment_, ResyncRequest{On(site), Force::kYes});
+    ASSERT_OK(resync);
+    ASSERT_FALSE(resync->ready);
+  }
+  SiteStatus LocalReport(FakeSite& site) {
+    for (const SiteStatus& status : site.Status(image_)) {
+      if (status.local()) return status;
+    }
+    ADD_FAILURE() << "rbd-mirror has not reported";
     return {};
   }
 
@@ -623,6 +652,162 @@ TEST_F(WatchTest, WhatACallHasChangedIsLookedAtSoon) {
     looks += looks_at_changes() ? 1 : 0;
   }
   EXPECT_EQ(looks, 3);
+}
+
+// Who asks right after a call is not told what was so before it.
+TEST_F(WatchTest, WhatACallHasChangedIsNotShownAsItWasBefore) {
+  ACall(b_);
+  b_.ForceSplitBrain(image_);
+  world_.Advance(seconds(90));
+  ACall(b_);
+  LookOnce();
+  ASSERT_EQ(OnlyOf(b_).copy, CopyState::kBroken);
+  ASSERT_THAT(OnlyOf(b_).message, HasSubstr("resync it by force"));
+  const uint64_t number = seen_()->number;
+  world_.Advance(seconds(1));
+  RequestResync(b_);
+  const WatchedImage image = OnlyOf(b_);
+  EXPECT_GT(seen_()->number, number);
+  EXPECT_EQ(image.copy, CopyState::kUnknown);
+  EXPECT_FALSE(image.split_brain);
+  EXPECT_EQ(image.role, WatchedRole::kSecondary);
+  EXPECT_EQ(image.lag_seconds, std::nullopt);
+  EXPECT_EQ(image.volume_name, "pvc-" + std::string(kUuid));
+  EXPECT_THAT(image.message, AllOf(Not(HasSubstr("resync it by force")),
+                                   HasSubstr("the last look was before that")));
+  const WatchedPool pool = PoolOf(b_);
+  EXPECT_EQ(pool.broken, (std::array<size_t, kBrokenCopies>{}));
+  EXPECT_EQ(pool.by_copy.at(static_cast<size_t>(CopyState::kBroken)), 0U);
+  EXPECT_EQ(pool.by_copy.at(static_cast<size_t>(CopyState::kUnknown)), 1U);
+  // It is published once, not for whoever asks.
+  const uint64_t published = seen_()->number;
+  EXPECT_EQ(seen_()->number, published);
+}
+
+// Pages of one snapshot are read although a site moves meanwhile.
+TEST_F(WatchTest, NotEachChangeIsPublishedByItself) {
+  ACall(a_);
+  LookOnce();
+  const auto turn = [&](SeenAs as) {
+    environment_.watched.Note(Volume(a_), a_.ImageId(image_), a_.user(), false,
+                              "", SeenRole{as});
+  };
+  world_.Advance(seconds(1));
+  turn(SeenAs::kDemoted);
+  const uint64_t number = seen_()->number;
+  turn(SeenAs::kPrimary);
+  EXPECT_EQ(seen_()->number, number);
+  world_.Advance(seconds(1));
+  EXPECT_GT(seen_()->number, number);
+}
+
+TEST_F(WatchTest, AReportFromBeforeAChangeIsNotBelieved) {
+  const auto report = [&](const std::string& text) {
+    b_.SetStatus(image_, "", MirrorStatusState::kError, text);
+    LookOnce();
+  };
+  const auto turn = [&](SeenAs as) {
+    environment_.watched.Note(
+        Volume(b_), b_.ImageId(image_), b_.user(), false, "",
+        SeenRole{as, Says::kSplitBrain, LocalReport(b_).last_update});
+    world_.Advance(WatchedPools::kQuiet);
+    LookOnce();
+  };
+  ACall(b_);
+  report("split-brain");
+  ASSERT_EQ(OnlyOf(b_).copy, CopyState::kBroken);
+  world_.Advance(seconds(1));
+  turn(SeenAs::kDemoted);
+  EXPECT_EQ(OnlyOf(b_).copy, CopyState::kUnknown);
+  EXPECT_FALSE(OnlyOf(b_).split_brain);
+  EXPECT_EQ(OnlyOf(b_).role, WatchedRole::kSecondary);
+  EXPECT_EQ(OnlyOf(b_).lag_seconds, std::nullopt);
+  EXPECT_THAT(OnlyOf(b_).message, HasSubstr("has not reported since"));
+  // The next look comes before the round is over.
+  EXPECT_FALSE(environment_.watched.ChangesDue().contains(b_.cluster_id()));
+  world_.Advance(WatchedPools::kLookAgain);
+  EXPECT_TRUE(environment_.watched.ChangesDue().contains(b_.cluster_id()));
+  // A report that says the same once more counts when it cannot be old.
+  report("split-brain");
+  EXPECT_FALSE(OnlyOf(b_).split_brain);
+  world_.Advance(kReportLag);
+  report("split-brain");
+  EXPECT_TRUE(OnlyOf(b_).split_brain);
+  EXPECT_EQ(OnlyOf(b_).copy, CopyState::kBroken);
+  // Another one is news at once.
+  turn(SeenAs::kSecondary);
+  EXPECT_EQ(OnlyOf(b_).copy, CopyState::kUnknown);
+  report("failed to start replay");
+  EXPECT_EQ(OnlyOf(b_).copy, CopyState::kBroken);
+  // Of a copy that is about to be deleted none counts.
+  turn(SeenAs::kMadeAnew);
+  world_.Advance(minutes(3));
+  report("split-brain");
+  EXPECT_EQ(OnlyOf(b_).copy, CopyState::kUnknown);
+  EXPECT_THAT(OnlyOf(b_).message, HasSubstr("a resync is requested"));
+  // What does not come is not awaited without end.
+  world_.Advance(WatchedPools::kLookAgain);
+  EXPECT_FALSE(environment_.watched.ChangesDue().contains(b_.cluster_id()));
+}
+
+TEST_F(WatchTest, AfterTheDemotionOfAMoveNoSiteIsPrimary) {
+  ACall(a_);
+  ACall(b_);
+  LookOnce();
+  ASSERT_EQ(OnlyOf(a_).role, WatchedRole::kPrimary);
+  // Whose rbd-mirror is down while the volume moves.
+  a_.SetMirrorDaemon(DaemonState::kDown);
+  a_.Demote(image_);
+  world_.Advance(seconds(1));
+  ACall(a_);
+  EXPECT_THAT(OnlyOf(a_).message, HasSubstr("no site is known to be primary"));
+  world_.Advance(WatchedPools::kQuiet);
+  LookOnce();
+  EXPECT_EQ(OnlyOf(a_).role, WatchedRole::kSecondary);
+  EXPECT_EQ(OnlyOf(a_).copy, CopyState::kUnknown);
+  EXPECT_EQ(OnlyOf(a_).lag_seconds, std::nullopt);
+  EXPECT_THAT(OnlyOf(a_).message, HasSubstr("no site is known to be primary"));
+  // The other site's rbd-mirror has copied the demotion, and has not told so.
+  ASSERT_TRUE(pair_.InSync(b_, image_));
+  ACall(b_);
+  LookOnce();
+  EXPECT_EQ(OnlyOf(b_).copy, CopyState::kUnknown);
+  EXPECT_THAT(OnlyOf(b_).message, HasSubstr("no site is known to be primary"));
+  // Long after, when each has told what it sees.
+  world_.Advance(minutes(4));
+  LookOnce();
+  for (FakeSite* const site : {&a_, &b_}) {
+    EXPECT_NE(OnlyOf(*site).copy, CopyState::kInStep);
+    EXPECT_THAT(OnlyOf(*site).message,
+                HasSubstr("no site is known to be primary"))
+        << site->cluster_id();
+  }
+}
+
+TEST_F(WatchTest, AMoveTakesTheAgeOfFormerCopiesAway) {
+  ACall(a_);
+  ACall(b_);
+  LookOnce();
+  ASSERT_TRUE(OnlyOf(a_).lag_seconds.has_value());
+  const auto move = [&](FakeSite& from, FakeSite& to) {
+    from.Demote(image_);
+    world_.Advance(minutes(2));
+    to.Promote(image_, Force::kNo);
+    ACall(from);
+    ACall(to);
+    world_.Advance(WatchedPools::kQuiet);
+    LookOnce();
+    EXPECT_EQ(OnlyOf(to).role, WatchedRole::kPrimary);
+    EXPECT_EQ(OnlyOf(to).lag_seconds, std::nullopt);
+    EXPECT_EQ(OnlyOf(to).copy, CopyState::kUnknown);
+    world_.Advance(seconds(90));
+    LookOnce();
+    EXPECT_TRUE(OnlyOf(to).lag_seconds.has_value());
+    EXPECT_EQ(OnlyOf(from).role, WatchedRole::kSecondary);
+  };
+  move(a_, b_);
+  move(b_, a_);
+  move(a_, b_);
 }
 
 TEST_F(WatchTest, AfterAFailedLookTheLastValuesStayAndSayTheirAge) {

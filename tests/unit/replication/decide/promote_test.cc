@@ -450,7 +450,9 @@ TEST_F(PromoteDecisionTest, OwnDemotionOutOfStepIsForcedWhereThePeerIsDead) {
   WaitedFor(options_.settle_time);
   EXPECT_THAT(Decide(), RefusesForDeath());
   EXPECT_THAT(Decide().reason, AllOf(HasSubstr("may have been promoted there"),
-                                     HasSubstr("forcing returns to")));
+                                     HasSubstr("forcing returns to its own"),
+                                     HasSubstr("loses only what another site "
+                                               "has written since")));
 }
 
 TEST_F(PromoteDecisionTest, OwnHalfDoneDemotionStaysWhenThePeerTookOver) {

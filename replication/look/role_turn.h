@@ -1,0 +1,44 @@
+#ifndef ADDONS_REPLICATION_LOOK_ROLE_TURN_H_
+#define ADDONS_REPLICATION_LOOK_ROLE_TURN_H_
+
+#include <cstdint>
+
+#include "base/clock.h"
+#include "replication/look/report.h"
+
+namespace addons {
+
+struct MirrorView;
+struct SiteView;
+
+// What a call has changed, or has seen to be changed, is newer than what
+// rbd-mirror of this site has reported, for up to a minute.
+
+/// What a call has seen an image to be. Demoted: not primary, and its newest
+/// mirror snapshot is a demotion. Made anew: a resync is requested.
+enum class SeenAs { kPrimary, kSecondary, kDemoted, kMadeAnew };
+
+struct SeenRole {
+  SeenAs as = SeenAs::kSecondary;
+  /// What rbd-mirror of this site said then, and the stamp of that report,
+  /// where it may be older than the role.
+  Says said = Says::kUnclear;
+  int64_t reported = 0;
+};
+SeenRole SeenRoleOf(const MirrorView& view);
+
+/// A call has seen that it is another one than calls had seen before.
+struct RoleTurn {
+  SteadyTime at;
+  SeenRole to;
+};
+
+/// The report of this site's rbd-mirror may be about what was so before `turn`.
+bool TellsOfBefore(const SiteView& local, const RoleTurn& turn, SteadyTime now);
+
+/// As if it had told nothing but that it runs.
+void LeaveOutWords(SiteView* local);
+
+}  // namespace addons
+
+#endif  // ADDONS_REPLICATION_LOOK_ROLE_TURN_H_
