@@ -139,8 +139,8 @@ absl::StatusOr<Place> ParseToken(const std::string& token,
   }
   if (place.number != newest_number) {
     return absl::AbortedError(
-        "a look has ended since the page before: begin with the first page "
-        "again");
+        "what is known has changed since the page before: begin with the "
+        "first page again");
   }
   return place;
 }

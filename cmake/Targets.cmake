@@ -161,6 +161,15 @@ function(addons_test)
     "if(${ARG_NAME}_TESTS)\n"
     "  set_tests_properties(\${${ARG_NAME}_TESTS} PROPERTIES LABELS \"${labels}\")\n"
     "endif()\n")
+  foreach(line IN LISTS addons_durations)
+    if(NOT line MATCHES " integration[.]" AND line MATCHES "^([0-9]+) ([^ ]+[.][^ ]+)$")
+      file(APPEND "${with_labels}"
+        "list(FIND ${ARG_NAME}_TESTS \"${CMAKE_MATCH_2}\" at)\n"
+        "if(NOT at EQUAL -1)\n"
+        "  set_tests_properties(\"${CMAKE_MATCH_2}\" PROPERTIES COST ${CMAKE_MATCH_1})\n"
+        "endif()\n")
+    endif()
+  endforeach()
   if(ARG_SERIAL)
     file(APPEND "${with_labels}"
       "foreach(test IN LISTS ${ARG_NAME}_TESTS)\n"

@@ -168,7 +168,7 @@ void Explaining::AddImage(const OpenedVolume& opened, const MirrorView& view) {
   if (std::string where = DescribeNvmeofExport(view.exported); !where.empty()) {
     Add("image", "exported",
         absl::StrCat("as ", where,
-                     view.info.primary
+                     view.info.primary || view.info.mode == MirrorMode::kJournal
                          ? ""
                          : ", as it was noted here while this site was "
                            "primary"));

@@ -17,32 +17,6 @@
 namespace addons {
 namespace {
 
-/// A report that has not come for so long does not come soon.
-constexpr std::chrono::minutes kReportsAwaited{2};
-
-/// What no report says, and the last call has seen, or a comparison.
-void AddDamage(WatchedImage* image) {
-  const auto add = [image](const std::string& text) {
-    image->health = ReplicationHealth::kError;
-    image->copy = CopyState::kBroken;
-    image->message = image->message.empty()
-                         ? text
-                         : absl::StrCat(text, "; ", image->message);
-  };
-  if (image->lacks_parent) {
-    add("the copy lacks what the image had from its parent: rbd-addons explain "
-        "has the remedy");
-  }
-  if (image->awaits_restore) {
-    add("a forced promotion in the middle of a copy waits for a decision: "
-        "rbd-addons rescue shows it");
-  }
-  if (!image->proof.whole()) {
-    add(absl::StrCat("the copy is ", DescribeProof(image->proof),
-                     ": copy it anew here (rbd mirror image resync)"));
-  }
-}
-
 void Empty(WatchedPool* seen) {
   seen->by_role = {};
   seen->by_health = {};
@@ -159,9 +133,11 @@ void PoolLook::AskRoles(OperationContext& context, Pool& pool,
   if (ids.size() > kMostAsked) ids.resize(kMostAsked);
   for (const std::string& id : ids) {
     if (context.stop_token().stop_requested()) return;
+    const SteadyTime asked_at = clock_.Now();
     auto info = pool.MirrorInfoById(id);
     if (!info.ok()) return;  // the next look asks again
     images_[id].info = *std::move(info);
+    images_[id].asked_at = asked_at;
     asked_last_ = id;
   }
 }
@@ -202,24 +178,28 @@ void PoolLook::ReadTold(OperationContext& context, Pool& pool,
   }
 }
 
-std::map<std::string, RoleTurn> PoolLook::LeaveOutOutdated(
+std::map<std::string, PoolLook::Turned> PoolLook::TakeTurns(
     const NameOf& name_of, std::vector<MirrorView>* views) {
   const SteadyTime now = clock_.Now();
-  std::map<std::string, RoleTurn> outdated;
+  std::map<std::string, Turned> turns;
   awaits_reports_ = false;
   for (MirrorView& view : *views) {
-    if (!view.local.has_value()) continue;
     const auto named = name_of(view.image_id);
-    if (!named.has_value() || !named->turn.has_value() ||
-        !TellsOfBefore(*view.local, *named->turn, now)) {
-      continue;
+    if (!named.has_value() || !named->turn.has_value()) continue;
+    Turned turned{*named->turn};
+    Remembered& known = images_[view.image_id];
+    if (turned.turn.at > known.asked_at) known.info.reset();
+    if (view.local.has_value() &&
+        TellsOfBefore(*view.local, turned.turn, now)) {
+      turned.awaits_report = true;
+      awaits_reports_ |= now - turned.turn.at < kReportsAwaited;
+      LeaveOutWords(&*view.local);
+      timeline_.ForgetNumbers(view.timeline_key,
+                              view.local->status.mirror_uuid);
     }
-    LeaveOutWords(&*view.local);
-    timeline_.ForgetNumbers(view.timeline_key, view.local->status.mirror_uuid);
-    awaits_reports_ |= now - named->turn->at < kReportsAwaited;
-    outdated.emplace(view.image_id, *named->turn);
+    turns.emplace(view.image_id, std::move(turned));
   }
-  return outdated;
+  return turns;
 }
 
 void PoolLook::ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen) {
@@ -280,7 +260,7 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
   for (const ImageStatuses& image : listed) {
     views.push_back(ViewOfListed(image, timeline_));
   }
-  const auto outdated = LeaveOutOutdated(name_of, &views);
+  const auto turns = TakeTurns(name_of, &views);
   for (const MirrorView& view : views) {
     if (RoleByReports(view, settle) == WatchedRole::kUnclear) {
       unclear.push_back(view);
@@ -309,14 +289,17 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
   for (const MirrorPeer& peer : peers) seen->peers.push_back(peer.site_name);
   for (MirrorView& view : views) {
     const Remembered& known = images_[view.image_id];
-    const auto turned = outdated.find(view.image_id);
+    const auto turned = turns.find(view.image_id);
     WatchedRole role = JudgeRole(known.info, settle, &view);
-    if (role == WatchedRole::kUnclear && turned != outdated.end()) {
-      role = RoleOf(turned->second);
+    if (role == WatchedRole::kUnclear && turned != turns.end()) {
+      role = RoleOf(turned->second.turn);
       view.info.primary = role == WatchedRole::kPrimary;
     }
     NoteMirrors(view, settle, now, seen);
-    timeline_.NoteRole(role == WatchedRole::kPrimary, &view);
+    // Who cannot be seen for a moment has not turned.
+    if (role != WatchedRole::kUnclear) {
+      timeline_.NoteRole(role == WatchedRole::kPrimary, &view);
+    }
     WatchedImage image = JudgeImage(
         timeline_, view, role, peers, SchedulesOf(schedules_, view.image_id),
         known.told.schedule, sent_away, settle, pauses_.Of(view.image_id));
@@ -337,7 +320,9 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
     if (role == WatchedRole::kSecondary && proof != proofs_.end()) {
       image.proof = proof->second;
     }
-    if (turned != outdated.end()) AddAwaitedReport(turned->second, &image);
+    if (turned != turns.end() && turned->second.awaits_report) {
+      AddAwaitedReport(turned->second.turn, view, now, &image);
+    }
     AddDamage(&image);
     Count(std::move(image), seen);
   }

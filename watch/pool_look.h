@@ -84,6 +84,7 @@ class PoolLook {
   struct Remembered {
     std::string image;  // its name; empty: not known
     std::optional<MirrorImageInfo> info;
+    SteadyTime asked_at;  // for info
     Told told;
     std::optional<SteadyTime> told_at;
   };
@@ -95,9 +96,14 @@ class PoolLook {
   void ReadTold(OperationContext& context, Pool& pool,
                 const std::vector<MirrorView>& views, SteadyDuration settle,
                 const NameOf& name_of);
-  /// By image id; leaves their words out of `views`.
-  std::map<std::string, RoleTurn> LeaveOutOutdated(
-      const NameOf& name_of, std::vector<MirrorView>* views);
+  struct Turned {
+    RoleTurn turn;
+    bool awaits_report = false;
+  };
+  /// By image id. Leaves out of `views` and forgets what is older than the
+  /// turn.
+  std::map<std::string, Turned> TakeTurns(const NameOf& name_of,
+                                          std::vector<MirrorView>* views);
   void ReadSchedules(Cluster& cluster, Pool& pool, WatchedPool* seen);
   void LookForPauses(OperationContext& context, Pool& pool,
                      SteadyDuration settle, std::vector<MirrorView>* views);

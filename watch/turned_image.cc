@@ -37,16 +37,46 @@ WatchedRole RoleOf(const RoleTurn& turn) {
                                         : WatchedRole::kSecondary;
 }
 
-void AddAwaitedReport(const RoleTurn& turn, WatchedImage* image) {
+void AddDamage(WatchedImage* image) {
+  const auto add = [image](const std::string& text) {
+    image->health = ReplicationHealth::kError;
+    image->copy = CopyState::kBroken;
+    image->message = image->message.empty()
+                         ? text
+                         : absl::StrCat(text, "; ", image->message);
+  };
+  if (image->lacks_parent) {
+    add("the copy lacks what the image had from its parent: rbd-addons explain "
+        "has the remedy");
+  }
+  if (image->awaits_restore) {
+    add("a forced promotion in the middle of a copy waits for a decision: "
+        "rbd-addons rescue shows it");
+  }
+  if (!image->proof.whole()) {
+    add(absl::StrCat("the copy is ", DescribeProof(image->proof),
+                     ": copy it anew here (rbd mirror image resync)"));
+  }
+}
+
+void AddAwaitedReport(const RoleTurn& turn, const MirrorView& view,
+                      SteadyTime now, WatchedImage* image) {
   // Of a primary the other sites tell how its copies are.
   if (image->role == WatchedRole::kPrimary) return;
-  constexpr char kAwaited[] =
-      "rbd-mirror of this site has not reported since; that takes up to a "
-      "minute";
+  const std::string awaited = absl::StrCat(
+      "rbd-mirror of this site has not reported since",
+      now - turn.at < kReportsAwaited ? "; that takes up to a minute" : "");
+  // By the stamps of this cluster.
+  const bool promoted_elsewhere =
+      std::any_of(view.peers.begin(), view.peers.end(), [&](const auto& peer) {
+        return peer.says == Says::kPrimary &&
+               peer.status.last_update > turn.to.reported;
+      });
   std::string text;
   switch (turn.to.as) {
     case SeenAs::kDemoted:
-      text = absl::StrCat(kNoPrimary, "; ", kAwaited);
+      text = promoted_elsewhere ? awaited
+                                : absl::StrCat(kNoPrimary, "; ", awaited);
       break;
     case SeenAs::kMadeAnew:
       text =
@@ -55,8 +85,7 @@ void AddAwaitedReport(const RoleTurn& turn, WatchedImage* image) {
       break;
     case SeenAs::kPrimary:
     case SeenAs::kSecondary:
-      text =
-          absl::StrCat("a call has found the image here changed; ", kAwaited);
+      text = absl::StrCat("a call has found the image here changed; ", awaited);
       break;
   }
   if (!image->message.empty()) absl::StrAppend(&text, "; ", image->message);
@@ -78,13 +107,18 @@ void LeaveOutLook(const RoleTurn& turn, WatchedPool* pool,
   known.lacks_parent = image->lacks_parent;
   known.awaits_restore = image->awaits_restore;
   known.role = RoleOf(turn);
+  // A comparison is of the content, and a demotion changes none.
+  if (known.role == WatchedRole::kSecondary &&
+      turn.to.as != SeenAs::kMadeAnew) {
+    known.proof = image->proof;
+  }
   known.health = ReplicationHealth::kDegraded;
   known.message = absl::StrCat(
       turn.to.as == SeenAs::kDemoted
           ? kNoPrimary
           : "a call has changed the image here, or has found it changed",
-      "; the last look was before that, and the next one comes within half a "
-      "minute");
+      "; the last look was before that");
+  AddDamage(&known);
   *image = std::move(known);
   Count(*image, true, pool);
 }

@@ -267,10 +267,8 @@ std::string DescribeUse(const std::string& workload, const MirrorView& view) {
                                   "gone from this list after 30 s)");
   if (const std::string exported = DescribeNvmeofExport(view.exported);
       !exported.empty()) {
-    absl::StrAppend(&text,
-                    "; a gateway has the image open also while no pod "
-                    "uses it: remove ",
-                    exported);
+    absl::StrAppend(&text, "; if a gateway still exports it, remove ", exported,
+                    ", which has it open also while no pod uses it");
   }
   return text;
 }

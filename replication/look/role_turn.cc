@@ -18,8 +18,11 @@ SeenAs RoleIn(const MirrorView& view) {
 /// By this cluster's clock the report was written since the image has that
 /// role.
 bool IsNewer(const SiteView& local, const MirrorView& view, SeenAs as) {
-  const bool dated = as == SeenAs::kSecondary ||
-                     (as == SeenAs::kDemoted && view.OwnDemotion());
+  // In journal mode no snapshot tells of a demotion.
+  const bool copy =
+      as == SeenAs::kSecondary && (view.info.mode != MirrorMode::kJournal ||
+                                   !view.own.demotion.has_value());
+  const bool dated = copy || (as == SeenAs::kDemoted && view.OwnDemotion());
   return dated && local.says != Says::kPrimary &&
          WordOf(local, view) >= Word::kLagging;
 }
@@ -53,8 +56,10 @@ SeenRole SeenRoleOf(const MirrorView& view) {
 
 bool TellsOfBefore(const SiteView& local, const RoleTurn& turn,
                    SteadyTime now) {
-  // Of an image that is about to be deleted nothing counts any more.
-  if (turn.to.as == SeenAs::kMadeAnew) return true;
+  // The image is about to be deleted. One that stays is as it is reported.
+  if (turn.to.as == SeenAs::kMadeAnew && now - turn.at < kReportsAwaited) {
+    return true;
+  }
   if (Agrees(local.says, turn.to.as)) return false;
   if (local.status.last_update <= turn.to.reported) return true;
   // A report that is new may say once more what the one before it said.

@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_LOOK_ROLE_TURN_H_
 #define ADDONS_REPLICATION_LOOK_ROLE_TURN_H_
 
+#include <chrono>
 #include <cstdint>
 
 #include "base/clock.h"
@@ -32,6 +33,9 @@ struct RoleTurn {
   SteadyTime at;
   SeenRole to;
 };
+
+/// A report that has not come for so long does not come soon.
+inline constexpr std::chrono::minutes kReportsAwaited{2};
 
 /// The report of this site's rbd-mirror may be about what was so before `turn`.
 bool TellsOfBefore(const SiteView& local, const RoleTurn& turn, SteadyTime now);

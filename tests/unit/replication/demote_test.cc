@@ -528,8 +528,8 @@ TEST_F(DemoteTest, WhereAGatewayExportsTheImageIsTold) {
   EXPECT_THAT(Demote(on_a_),
               StatusIs(kFailedPrecondition,
                        AllOf(HasSubstr(kClient),
-                             HasSubstr("while no pod uses it: remove namespace "
-                                       "3 of subsystem 'nqn.site-a' at the "
+                             HasSubstr("still exports it, remove namespace 3 "
+                                       "of subsystem 'nqn.site-a' at the "
                                        "NVMe-oF gateway '10.1.2.3'"))));
   a_.RemoveWatcher(image_, 4464);
   EXPECT_OK(Demote(on_a_));

@@ -27,6 +27,7 @@
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 #include "watch/entry_looks.h"
+#include "watch/pool_look.h"
 #include "watch/replication_watch.h"
 
 namespace addons::testing {
@@ -741,10 +742,14 @@ TEST_F(WatchTest, AReportFromBeforeAChangeIsNotBelieved) {
   EXPECT_EQ(OnlyOf(b_).copy, CopyState::kBroken);
   // Of a copy that is about to be deleted none counts.
   turn(SeenAs::kMadeAnew);
-  world_.Advance(minutes(3));
+  world_.Advance(kReportLag);
   report("split-brain");
   EXPECT_EQ(OnlyOf(b_).copy, CopyState::kUnknown);
   EXPECT_THAT(OnlyOf(b_).message, HasSubstr("a resync is requested"));
+  // One that nobody deletes is as it was.
+  world_.Advance(kReportsAwaited);
+  report("split-brain");
+  EXPECT_TRUE(OnlyOf(b_).split_brain);
   // What does not come is not awaited without end.
   world_.Advance(WatchedPools::kLookAgain);
   EXPECT_FALSE(environment_.watched.ChangesDue().contains(b_.cluster_id()));
@@ -782,6 +787,81 @@ TEST_F(WatchTest, AfterTheDemotionOfAMoveNoSiteIsPrimary) {
                 HasSubstr("no site is known to be primary"))
         << site->cluster_id();
   }
+}
+
+TEST_F(WatchTest, ASiteWithoutRbdMirrorSeesThatTheOtherOneIsPrimary) {
+  ACall(a_);
+  LookOnce();
+  a_.SetMirrorDaemon(DaemonState::kDown);
+  a_.Demote(image_);
+  world_.Advance(seconds(1));
+  ACall(a_);
+  ASSERT_TRUE(world_.AdvanceUntil([&] { return pair_.InSync(b_, image_); },
+                                  minutes(2)));
+  LookOnce();
+  ASSERT_THAT(OnlyOf(a_).message, HasSubstr("no site is known to be primary"));
+  b_.Promote(image_, Force::kNo);
+  world_.Advance(minutes(1));
+  LookOnce();
+  EXPECT_THAT(OnlyOf(a_).message,
+              AllOf(Not(HasSubstr("no site is known to be primary")),
+                    HasSubstr("has not reported since; that takes")));
+  world_.Advance(kReportsAwaited);
+  LookOnce();
+  EXPECT_THAT(OnlyOf(a_).message, Not(HasSubstr("that takes")));
+}
+
+// More than are asked in one look, and nobody reports of them.
+TEST_F(WatchTest, ATurnCountsAlsoForThoseThatAreNotAsked) {
+  std::vector<std::string> images = {image_};
+  for (size_t i = 0; i < PoolLook::kMostAsked; ++i) {
+    const std::string uuid =
+        absl::StrFormat("5ef79ce1-81e8-439b-8405-%012d", i);
+    pair_.AddMirroredVolume(a_, uuid, 8 << 10);
+    images.push_back(MirroredPair::ImageOf(uuid));
+  }
+  const auto note_all = [&](SeenAs as) {
+    for (const std::string& image : images) {
+      ResolvedVolume volume = Volume(a_);
+      volume.attributes.image_name = ImageName(image);
+      volume.volume_id = VolumeHandle(image);
+      environment_.watched.Note(volume, a_.ImageId(image), a_.user(), false, "",
+                                SeenRole{as, Says::kUnclear, 0});
+    }
+  };
+  const auto primaries = [&] {
+    return PoolOf(a_).by_role.at(static_cast<size_t>(WatchedRole::kPrimary));
+  };
+  a_.SetMirrorDaemon(DaemonState::kDown);
+  note_all(SeenAs::kPrimary);
+  world_.Advance(minutes(10));
+  for (int look = 0; look < 2; ++look) LookOnce();
+  ASSERT_EQ(primaries(), images.size());
+  for (const std::string& image : images) a_.Demote(image);
+  world_.Advance(seconds(1));
+  note_all(SeenAs::kDemoted);
+  world_.Advance(seconds(1));
+  LookOnce();
+  EXPECT_EQ(primaries(), 0U);
+}
+
+TEST_F(WatchTest, ADamagedCopyIsCalledSoBeforeItIsPromoted) {
+  ACall(b_);
+  const auto pool =
+      pair_.cluster(b_)->OpenPool(pair_.pool_id(b_), "", Access::kMutate);
+  ASSERT_OK(pool);
+  ASSERT_OK(WriteProof(**pool, b_.ImageId(image_),
+                       {"first", 1796108580, 1796108590, 3, 0}));
+  LookOnce();
+  ASSERT_EQ(OnlyOf(b_).copy, CopyState::kBroken);
+  a_.Demote(image_);
+  ASSERT_TRUE(world_.AdvanceUntil([&] { return pair_.InSync(b_, image_); },
+                                  minutes(2)));
+  ACall(b_);
+  EXPECT_THAT(OnlyOf(b_).message, HasSubstr("the copy is damaged"));
+  EXPECT_EQ(OnlyOf(b_).copy, CopyState::kBroken);
+  EXPECT_EQ(PoolOf(b_).broken.at(static_cast<size_t>(BrokenCopy::kDamaged)),
+            1U);
 }
 
 TEST_F(WatchTest, AMoveTakesTheAgeOfFormerCopiesAway) {
