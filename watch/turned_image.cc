@@ -66,17 +66,12 @@ void AddAwaitedReport(const RoleTurn& turn, const MirrorView& view,
   const std::string awaited = absl::StrCat(
       "rbd-mirror of this site has not reported since",
       now - turn.at < kReportsAwaited ? "; that takes up to a minute" : "");
-  // By the stamps of this cluster.
-  const bool promoted_elsewhere =
-      std::any_of(view.peers.begin(), view.peers.end(), [&](const auto& peer) {
-        return peer.says == Says::kPrimary &&
-               peer.status.last_update > turn.to.reported;
-      });
   std::string text;
   switch (turn.to.as) {
     case SeenAs::kDemoted:
-      text = promoted_elsewhere ? awaited
-                                : absl::StrCat(kNoPrimary, "; ", awaited);
+      text = SaysPrimarySince(view, turn)
+                 ? awaited
+                 : absl::StrCat(kNoPrimary, "; ", awaited);
       break;
     case SeenAs::kMadeAnew:
       text =

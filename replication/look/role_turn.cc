@@ -1,5 +1,7 @@
 #include "replication/look/role_turn.h"
 
+#include <algorithm>
+
 #include "ceph/mirror.h"
 #include "replication/look/mirror_view.h"
 #include "replication/look/peers.h"
@@ -64,6 +66,14 @@ bool TellsOfBefore(const SiteView& local, const RoleTurn& turn,
   if (local.status.last_update <= turn.to.reported) return true;
   // A report that is new may say once more what the one before it said.
   return local.says == turn.to.said && now - turn.at < kReportLag;
+}
+
+bool SaysPrimarySince(const MirrorView& view, const RoleTurn& turn) {
+  return std::any_of(view.peers.begin(), view.peers.end(),
+                     [&turn](const SiteView& peer) {
+                       return peer.says == Says::kPrimary &&
+                              peer.status.last_update > turn.to.reported;
+                     });
 }
 
 void LeaveOutWords(SiteView* local) {

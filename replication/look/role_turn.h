@@ -40,6 +40,10 @@ inline constexpr std::chrono::minutes kReportsAwaited{2};
 /// The report of this site's rbd-mirror may be about what was so before `turn`.
 bool TellsOfBefore(const SiteView& local, const RoleTurn& turn, SteadyTime now);
 
+/// Another site's rbd-mirror has reported since what `turn` knew of this one's
+/// that the image is primary there. By this cluster's stamps.
+bool SaysPrimarySince(const MirrorView& view, const RoleTurn& turn);
+
 /// As if it had told nothing but that it runs.
 void LeaveOutWords(SiteView* local);
 

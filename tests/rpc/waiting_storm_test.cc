@@ -202,9 +202,17 @@ class WaitingStormTest : public ::testing::Test {
             .ok());
     return list;
   }
-  size_t OperationsListed() const {
-    return static_cast<size_t>(Operations().operations_size());
+  /// A look of the background watch is one, too, and takes long on a machine
+  /// that is busy.
+  static size_t Promotions(
+      const ::rbdaddons::admin::v1::ListOperationsResponse& list) {
+    return static_cast<size_t>(
+        std::count_if(list.operations().begin(), list.operations().end(),
+                      [](const ::rbdaddons::admin::v1::Operation& operation) {
+                        return operation.verb() == "promote";
+                      }));
   }
+  size_t PromotionsListed() const { return Promotions(Operations()); }
   /// Each volume's operation has looked, and waits.
   bool AllWait() const {
     const auto list = Operations();
@@ -235,7 +243,7 @@ class WaitingStormTest : public ::testing::Test {
       const auto list = Operations();
       slowest = std::max(slowest, std::chrono::ceil<milliseconds>(
                                       steady_clock::now() - begin));
-      EXPECT_EQ(list.operations_size(), kVolumes) << WhoDoesNotWait(list);
+      EXPECT_EQ(Promotions(list), kVolumes) << WhoDoesNotWait(list);
     }
     return slowest;
   }
@@ -250,7 +258,7 @@ class WaitingStormTest : public ::testing::Test {
     first.HangUp();
     EXPECT_THAT(first.Answers(),
                 ElementsAre(Pair(grpc::CANCELLED, Pair(kVolumes, _))));
-    ASSERT_TRUE(Eventually([&] { return OperationsListed() == 0; }));
+    ASSERT_TRUE(Eventually([&] { return PromotionsListed() == 0; }));
     server_.world.ClearCalls();
   }
   /// Every volume is promoted here while it is primary there, until nobody
@@ -287,7 +295,7 @@ class WaitingStormTest : public ::testing::Test {
     EXPECT_THAT(storm.Answers(),
                 ElementsAre(Pair(grpc::CANCELLED, Pair(callers, _))));
     EXPECT_TRUE(Eventually([&] { return Waiting() == 0; })) << Waiting();
-    EXPECT_EQ(OperationsListed(), 0);
+    EXPECT_EQ(PromotionsListed(), 0);
     EXPECT_EQ(server_.CallsTo("rbd_mirror_image_promote"), 0U);
   }
   /// The workers have ended, and what was needed for the calls is free.
