@@ -15,9 +15,9 @@ namespace {
 
 /// Which modes serve a service, beside those that every program serves.
 struct ServingModes {
-  const char* service;
-  bool controller;
-  bool node;
+  const char* service = nullptr;
+  bool controller = false;
+  bool node = false;
   const char* flag = nullptr;  // that is needed beside the mode
 };
 constexpr ServingModes kServingModes[] = {

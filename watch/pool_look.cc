@@ -197,7 +197,7 @@ std::map<std::string, PoolLook::Turned> PoolLook::TakeTurns(
       timeline_.ForgetNumbers(view.timeline_key,
                               view.local->status.mirror_uuid);
     }
-    turns.emplace(view.image_id, std::move(turned));
+    turns.emplace(view.image_id, turned);
   }
   return turns;
 }
@@ -242,6 +242,23 @@ void PoolLook::LookForEntries(OperationContext& context, Pool& pool,
   }
   entries_.Look(context, pool, instance_id, secondaries, clock_.Now());
   seen->without_entry = entries_.WithoutEntry();
+}
+
+void PoolLook::NameImage(const std::string& image_id, const Remembered& known,
+                         const NameOf& name_of, WatchedImage* image) {
+  image->image =
+      known.image.empty() ? absl::StrCat("id ", image_id) : known.image;
+  image->volume_name = known.told.volume_name;
+  image->claim = known.told.claim;
+  auto named = name_of(image_id);
+  if (!named.has_value()) return;
+  image->volume_id = std::move(named->volume_id);
+  if (!named->volume_name.empty()) {
+    image->volume_name = std::move(named->volume_name);
+  }
+  if (!named->claim.empty()) image->claim = std::move(named->claim);
+  image->lacks_parent = named->lacks_parent;
+  image->awaits_restore = named->awaits_restore;
 }
 
 absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
@@ -303,19 +320,7 @@ absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,
     WatchedImage image = JudgeImage(
         timeline_, view, role, peers, SchedulesOf(schedules_, view.image_id),
         known.told.schedule, sent_away, settle, pauses_.Of(view.image_id));
-    image.image =
-        known.image.empty() ? absl::StrCat("id ", view.image_id) : known.image;
-    image.volume_name = known.told.volume_name;
-    image.claim = known.told.claim;
-    if (auto named = name_of(view.image_id); named.has_value()) {
-      image.volume_id = std::move(named->volume_id);
-      if (!named->volume_name.empty()) {
-        image.volume_name = std::move(named->volume_name);
-      }
-      if (!named->claim.empty()) image.claim = std::move(named->claim);
-      image.lacks_parent = named->lacks_parent;
-      image.awaits_restore = named->awaits_restore;
-    }
+    NameImage(view.image_id, known, name_of, &image);
     const auto proof = proofs_.find(view.image_id);
     if (role == WatchedRole::kSecondary && proof != proofs_.end()) {
       image.proof = proof->second;

@@ -96,6 +96,9 @@ class PoolLook {
   void ReadTold(OperationContext& context, Pool& pool,
                 const std::vector<MirrorView>& views, SteadyDuration settle,
                 const NameOf& name_of);
+  /// What the image is called, and what calls have found of it.
+  static void NameImage(const std::string& image_id, const Remembered& known,
+                        const NameOf& name_of, WatchedImage* image);
   struct Turned {
     RoleTurn turn;
     bool awaits_report = false;

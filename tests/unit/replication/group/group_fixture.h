@@ -53,7 +53,8 @@ class GroupTest : public VerbsTest {
   }
   void AddMirroredGroup(size_t members) {
     for (size_t i = 0; i < members; ++i) {
-      ids_.push_back(pair_.AddMirroredVolume(a_, MemberUuid(i), 2 * kSmallImage));
+      ids_.push_back(
+          pair_.AddMirroredVolume(a_, MemberUuid(i), 2 * kSmallImage));
     }
     AddGroup(a_);
     AddGroup(b_);
