@@ -70,9 +70,9 @@ void AddAddresses(const json& list, std::vector<IpAddress>* addresses) {
   }
 }
 
-/// Reads the blocklist out of `osd dump` while that is parsed, and lets stay of
-/// the rest only what is needed: with ten thousand entries, or a thousand OSDs,
-/// the whole as JSON would be a hundred megabytes.
+/// Reads the blocklist and the removed snapshots out of `osd dump` while that
+/// is parsed, and lets stay of the rest only what is needed: with ten thousand
+/// entries, or a thousand OSDs, the whole as JSON would be a hundred megabytes.
 class MapFilter {
  public:
   /// nlohmann's callback: false for what shall not stay.

@@ -31,6 +31,8 @@ inline bool HasPatience(Step step) {
 ///   Done done;
 ///   bool fresh;                          Act() has left a look: none is made
 ///
+/// VerbRun brings the last two.
+///
 /// A step that is named again and again without effect ends it, too.
 template <typename Verb>
 absl::Status RunSteps(Verb& verb) {
@@ -62,8 +64,8 @@ absl::Status RunSteps(Verb& verb) {
 template <typename Request>
 class VerbRun {
  public:
-  Done done;
-  bool fresh = false;
+  Done done;           // what this run has done
+  bool fresh = false;  // a look after the last step is there
 
  protected:
   /// `action` as messages tell it: "demote", "enable replication of".
