@@ -14,13 +14,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib/two_sites.sh"
 need_ceph 16.2.15+ds-0+deb12u2 rbd-mirror python3-rbd
 
-use_site a
-start_site_at 127.0.0.1 memstore
-use_site b
-start_site_at 127.0.0.2 memstore
-look_often
-join a b rx-only
-start_rbd_mirror
+mirror_from_a_to_b
 
 at_b() { (use_site b; "$@"); }
 make() { # NAME TEXT

@@ -4,6 +4,8 @@
 #   look_often                rbd-mirror of this site, to be started, looks each second
 #   join SITE OTHER DIRECTION   OTHER takes the token of SITE (rx-only, rx-tx)
 #   start_rbd_mirror          of this site
+#   mirror_from_a_to_b        both sites, on memstore, of which only b's rbd-mirror runs and copies; b is
+#                             this site then
 #   take_mirror_snapshot      of this site's rbd/disk, and waits until site OTHER has all of it
 #
 # The packages need rbd-mirror. Takes a minute more.
@@ -26,6 +28,15 @@ join() {
   in_site rbd mirror pool peer bootstrap import --site-name "$2" --direction "$3" rbd /tmp/token
 }
 start_rbd_mirror() { there rbd-mirror -f >/dev/null 2>&1 & }
+mirror_from_a_to_b() {
+  use_site a
+  start_site_at 127.0.0.1 memstore
+  use_site b
+  start_site_at 127.0.0.2 memstore
+  look_often
+  join a b rx-only
+  start_rbd_mirror
+}
 newest_snapshot() { in_site rbd snap ls --all --format json rbd/disk | grep -oE '"id":[0-9]+' | tail -n 1 | cut -d: -f2; }
 take_mirror_snapshot() { # OTHER
   local here=$root id
