@@ -8,11 +8,14 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/blocklist_commands.h"
+#include "ceph/ceph_address.h"
 #include "ceph/cluster_services.h"
 #include "ceph/errors.h"
+#include "node/kernel_clients.h"
 
 namespace addons {
 namespace {
@@ -78,6 +81,35 @@ void Record(const FenceEnvironment& environment, const FenceTarget& target,
   environment.history->AddAnswered(std::move(event), status);
 }
 
+/// Whether `client` is fenced by `entry`, or may be: an old kernel does not
+/// tell its address or its cluster.
+bool MayBeFencedBy(const BlocklistEntry& entry, const std::string& fsid,
+                   const KernelClient& client) {
+  if (!client.fsid.empty() && client.fsid != fsid) return false;
+  const auto address = CephAddress::Parse(client.address);
+  return !address.has_value() || entry.Range().Contains(address->ip);
+}
+
+/// OK: nothing that this node's kernel has mapped was fenced by `entry`.
+absl::Status NothingWouldWrite(const LinuxRoots& roots, const std::string& fsid,
+                               const BlocklistEntry& entry) {
+  ADDONS_ASSIGN_OR_RETURN(const std::vector<KernelClient> clients,
+                          ListKernelClients(roots));
+  std::vector<std::string> devices;
+  for (const KernelClient& client : clients) {
+    if (!MayBeFencedBy(entry, fsid, client)) continue;
+    devices.push_back(absl::StrCat("/dev/", client.device, " (image ",
+                                   Quoted(client.image), ")"));
+  }
+  if (devices.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the kernel of this node still has devices mapped, which would write "
+      "again without the lock: ",
+      absl::StrJoin(devices, ", "),
+      "; restart the node, or end their users and unmap them (`rbd device "
+      "unmap -o force DEVICE`)"));
+}
+
 }  // namespace
 
 std::chrono::seconds AutoUnfence::NotAutomatic(std::chrono::seconds expiry) {
@@ -138,7 +170,15 @@ absl::Status AutoUnfence::Run(OperationContext& context,
     if (entry == nullptr) continue;
     ADDONS_ASSIGN_OR_RETURN(const bool is_due, IsDue(*cluster, *view, *entry,
                                                      context.clock().Now()));
-    if (is_due) due.push_back(KeyOf(*entry));
+    if (!is_due) continue;
+    const absl::Status safe =
+        NothingWouldWrite(environment.options.roots, cluster->fsid(), *entry);
+    if (!safe.ok()) {
+      Log().warn("the automatic fence of this node stays entry={}: {}",
+                 entry->key, Quoted(safe.message()));
+      continue;
+    }
+    due.push_back(KeyOf(*entry));
   }
   if (due.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());

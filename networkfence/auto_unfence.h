@@ -33,7 +33,13 @@ namespace addons {
 /// An automatic fence that is younger than five minutes stays as well, because
 /// its node may just be about to be drained. Age is told by the monitors' time,
 /// or, when the OSD map did not change since, by how long this process has seen
-/// the entry. Thread-safe.
+/// the entry.
+///
+/// It stays, too, while the kernel of this node has a device mapped from a
+/// fenced address, or what it has mapped cannot be seen. Once unfenced, such a
+/// device writes at once, without the lock that another node has taken
+/// meanwhile (findings/unfenced-kernel-client-writes-without-the-lock.sh).
+/// librbd's clients ask for the lock. Thread-safe.
 class AutoUnfence {
  public:
   static constexpr std::chrono::seconds kAutomaticExpiry{94670856};

@@ -13,6 +13,7 @@
 #include "history/event_log.h"
 #include "networkfence/fence_rounds.h"
 #include "networkfence/range_turns.h"
+#include "node/linux_roots.h"
 #include "volume/config_store.h"
 
 namespace addons {
@@ -26,6 +27,8 @@ struct FenceOptions {
   bool auto_unfence = false;
   /// Ids of this site's clusters, the only ones that are asked; empty: all.
   std::vector<ClusterId> home{};
+  /// Where this node shows what its kernel has mapped.
+  LinuxRoots roots{};
   /// How long rbd-mirror's clients are looked for, and the OSDs waited for.
   std::chrono::milliseconds services_patience = std::chrono::seconds(5);
   std::chrono::milliseconds barrier_patience = std::chrono::seconds(5);

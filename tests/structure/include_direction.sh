@@ -27,8 +27,8 @@ declare -A allowed=(
   [identity]="identity rpc base"
   [identity_service]="identity_service identity rpc base"
   [admin_service]="admin_service admin watch history operation operation_spec rpc base"
-  [networkfence]="networkfence history operation operation_spec volume ceph base"
-  [networkfence_service]="networkfence_service networkfence history operation operation_spec volume ceph base rpc"
+  [networkfence]="networkfence history operation operation_spec node volume ceph base"
+  [networkfence_service]="networkfence_service networkfence history operation operation_spec node volume ceph base rpc"
   # What is seen of an image; what is decided from that; what the verbs share; the verbs on
   # one image; those on a group; who joins and leaves.
   [replication_options]="replication_options lease ceph base"
@@ -59,7 +59,7 @@ declare -A allowed=(
   [volumegroup_service]="volumegroup_service volumegroup history lease operation operation_spec volume ceph base rpc"
   [doctor]="doctor volume ceph base"
   [doctor_service]="doctor_service doctor operation operation_spec volume ceph base rpc"
-  [server]="server doctor_service admin_service identity identity_service keyrotation keyrotation_service networkfence networkfence_service points_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication/look replication_membership replication_service inspection_installation inspection_service watch history lease operation operation_spec volume ceph/librados ceph rpc base"
+  [server]="server points doctor_service admin_service identity identity_service keyrotation keyrotation_service networkfence networkfence_service points_service reclaimspace reclaimspace_service volumegroup volumegroup_service replication replication/look replication_membership replication_service inspection_installation inspection_service watch history lease operation operation_spec volume ceph/librados ceph rpc base"
   # What is tried at a server of whoever; the commands.
   [cli/conformance]="cli/conformance cli rpc base"
   [cli]="cli cli/conformance rpc base"

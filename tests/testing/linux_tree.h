@@ -63,6 +63,7 @@ class LinuxTree {
     std::string rados_namespace;
     std::string image;
     std::string fsid;
+    std::string address{};
   };
   /// What the kernel says of /dev/rbd<number>.
   void SetKrbd(int number, const Krbd& krbd) {
@@ -72,7 +73,14 @@ class LinuxTree {
     Write(device + "/pool_ns", krbd.rados_namespace + "\n");
     Write(device + "/name", krbd.image + "\n");
     Write(device + "/cluster_fsid", krbd.fsid + "\n");
+    Write(device + "/client_addr", krbd.address + "\n");
   }
+  void RemoveKrbd(int number) {
+    std::filesystem::remove_all(
+        dir_.File(absl::StrCat("sys/bus/rbd/devices/", number)));
+  }
+  /// A kernel without the module rbd, which has other buses.
+  void AddOtherBus() { Write("sys/bus/pci/drivers_probe", ""); }
   /// The process that serves a disk nbd<n>; `command` with NUL bytes.
   void SetNbdServer(const std::string& name, int pid,
                     const std::string& command) {

@@ -16,6 +16,7 @@
 #include "networkfence/unfence.h"
 #include "tests/fakes/mirrored_pair.h"
 #include "tests/fakes/test_operation_context.h"
+#include "tests/testing/linux_tree.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
 
@@ -31,11 +32,16 @@ class FenceDaemon {
                             R"(:6789"]}])"));
     dir_.Write("cluster-mapping.json",
                R"([{"clusterIDMapping": {"site-a": "site-b"}}])");
+    node_.AddOtherBus();
+    environment_.options.roots = node_.roots();
   }
   FenceEnvironment& environment() { return environment_; }
+  /// What the kernel of its node shows: nothing is mapped.
+  LinuxTree& node() { return node_; }
 
  private:
   const TempDir dir_;
+  LinuxTree node_;
   ConfigStore config_{dir_.path()};
   FakeClusterProvider clusters_;
   BoundedThreads threads_{"test"};

@@ -1,5 +1,6 @@
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "networkfence/auto_unfence.h"
 #include "networkfence/fence_clients.h"
@@ -271,6 +272,48 @@ TEST_F(FenceClientsTest, WhatPeopleFencedStays) {
   world_.Advance(minutes(10));
   AutoUnfenceNow();
   EXPECT_THAT(Keys(), SizeIs(3));
+}
+
+TEST_F(FenceClientsTest, ItStaysWhileTheKernelHasADeviceOfTheFencedAddress) {
+  a_.AddRangeBlocklistEntry(OwnKey(), AutoUnfence::kAutomaticExpiry);
+  AutoUnfenceNow();
+  world_.Advance(minutes(6));
+  const std::string own = Addresses().front().address().Text() + ":0/41";
+  const std::vector<LinuxTree::Krbd> harmful = {
+      {"pool", "2", "", "disk", a_.fsid(), own},
+      {"pool", "2", "", "disk", "", own},  // an old kernel tells no cluster
+      {"pool", "2", "", "disk", a_.fsid(), ""},  // ... or no address
+  };
+  for (const LinuxTree::Krbd& device : harmful) {
+    daemon_.node().SetKrbd(0, device);
+    AutoUnfenceNow();
+    EXPECT_THAT(Keys(), SizeIs(1)) << device.fsid << " " << device.address;
+  }
+  daemon_.node().RemoveKrbd(0);
+  AutoUnfenceNow();
+  EXPECT_THAT(Keys(), IsEmpty());
+}
+
+TEST_F(FenceClientsTest, DevicesThatItDoesNotFenceKeepNoFence) {
+  a_.AddRangeBlocklistEntry(OwnKey(), AutoUnfence::kAutomaticExpiry);
+  AutoUnfenceNow();
+  world_.Advance(minutes(6));
+  const std::string own = Addresses().front().address().Text() + ":0/41";
+  daemon_.node().SetKrbd(0, {"pool", "2", "", "disk", "another-cluster", own});
+  daemon_.node().SetKrbd(
+      1, {"pool", "2", "", "disk", a_.fsid(), "192.168.77.7:0/41"});
+  AutoUnfenceNow();
+  EXPECT_THAT(Keys(), IsEmpty());
+}
+
+TEST_F(FenceClientsTest, ItStaysWhereTheNodeIsNotSeen) {
+  a_.AddRangeBlocklistEntry(OwnKey(), AutoUnfence::kAutomaticExpiry);
+  AutoUnfenceNow();
+  world_.Advance(minutes(6));
+  const LinuxTree nothing;
+  daemon_.environment().options.roots = nothing.roots();
+  AutoUnfenceNow();
+  EXPECT_THAT(Keys(), SizeIs(1));
 }
 
 // Whoever made it, and however old it is: only the three years of ceph-csi's
