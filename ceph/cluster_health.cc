@@ -55,7 +55,7 @@ std::optional<int> MajorRelease(absl::string_view release) {
   return major;
 }
 
-absl::StatusOr<bool> IsErasureCoded(Cluster& cluster, int64_t pool_id) {
+absl::StatusOr<PoolTraits> ReadPoolTraits(Cluster& cluster, int64_t pool_id) {
   ADDONS_ASSIGN_OR_RETURN(
       const std::string text,
       cluster.MonCommand(
@@ -63,13 +63,21 @@ absl::StatusOr<bool> IsErasureCoded(Cluster& cluster, int64_t pool_id) {
   const json pools = ParseJson(text);
   if (!pools.is_array()) return HealthNotUnderstood("osd pool ls");
   for (const json& pool : pools) {
-    const bool known = pool.is_object() && pool.contains("pool_id") &&
-                       pool.contains("type") &&
-                       pool["type"].is_number_integer();
+    const bool known =
+        pool.is_object() && pool.contains("pool_id") && pool.contains("type") &&
+        pool["type"].is_number_integer() && pool.contains("flags_names") &&
+        pool["flags_names"].is_string();
     if (!known) return HealthNotUnderstood("osd pool ls");
     if (pool["pool_id"] != pool_id) continue;
     constexpr int kErasure = 3;  // pg_pool_t::TYPE_ERASURE
-    return pool["type"].get<int>() == kErasure;
+    PoolTraits traits;
+    traits.erasure_coded = pool["type"].get<int>() == kErasure;
+    // A quota that is reached shows as "full,full_quota" (16.2 to 20.2).
+    for (const absl::string_view flag :
+         absl::StrSplit(pool["flags_names"].get<std::string>(), ',')) {
+      traits.full = traits.full || flag == "full" || flag == "full_quota";
+    }
+    return traits;
   }
   return absl::NotFoundError(
       absl::StrCat("the cluster has no pool with id ", pool_id));

@@ -23,9 +23,14 @@ absl::StatusOr<std::map<std::string, int>> ReadReleases(
 /// 16 of "16.2.15"; nullopt: what is before its first dot is no number.
 std::optional<int> MajorRelease(absl::string_view release);
 
+struct PoolTraits {
+  bool erasure_coded = false;
+  /// It has no room, or has reached its quota: writes to it wait.
+  bool full = false;
+};
 /// Asks the monitors (`osd pool ls detail`), which profile rbd allows. Errors
 /// as for ReadReleases(); NOT_FOUND: there is no pool with this id.
-absl::StatusOr<bool> IsErasureCoded(Cluster& cluster, int64_t pool_id);
+absl::StatusOr<PoolTraits> ReadPoolTraits(Cluster& cluster, int64_t pool_id);
 
 /// How far the clock of each monitor is from the leader's, by name; empty where
 /// there is only one (`time-sync-status`). Errors as for ReadReleases().

@@ -104,8 +104,9 @@ absl::StatusOr<DataPool> ReadDataPool(Cluster& cluster, const Pool& pool,
                                       const ImageFacts& facts) {
   DataPool data_pool;
   if (facts.data_pool_id == pool.id()) return data_pool;
-  ADDONS_ASSIGN_OR_RETURN(data_pool.erasure_coded,
-                          IsErasureCoded(cluster, facts.data_pool_id));
+  ADDONS_ASSIGN_OR_RETURN(const PoolTraits traits,
+                          ReadPoolTraits(cluster, facts.data_pool_id));
+  data_pool.erasure_coded = traits.erasure_coded;
   if (!data_pool.erasure_coded) return data_pool;
   ADDONS_ASSIGN_OR_RETURN(const auto releases, ReadReleases(cluster, "osd"));
   for (const auto& [release, count] : releases) {

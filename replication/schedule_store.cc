@@ -158,6 +158,21 @@ std::optional<std::vector<SnapshotSchedule>> ReadStoredSchedules(
       **pool, absl::StrCat(ScheduleLevelPrefix(volume.pool_id, ""), image_id));
 }
 
+absl::StatusOr<bool> RemoveStoredSchedules(const ResolvedVolume& volume,
+                                           const std::string& image_id) {
+  const std::string level = absl::StrCat(
+      ScheduleLevelPrefix(volume.pool_id, volume.rados_namespace), image_id);
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Pool> pool,
+      volume.cluster->OpenPool(volume.pool_id, "", Access::kMutate));
+  const auto present = pool->ReadOmapKey(kScheduleObject, level);
+  if (absl::IsNotFound(present.status())) return false;
+  ADDONS_RETURN_IF_ERROR(present.status());
+  if (!present->has_value()) return false;
+  ADDONS_RETURN_IF_ERROR(pool->RemoveOmapKeys(kScheduleObject, {level}));
+  return true;
+}
+
 std::vector<SnapshotSchedule> ReadStoredSchedulesThatApply(
     const ResolvedVolume& volume, const std::string& image_id) {
   const auto pool = volume.cluster->OpenPool(volume.pool_id, "", Access::kRead);

@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "ceph/cluster_health.h"
 #include "ceph/errors.h"
 
 namespace addons {
@@ -57,6 +58,23 @@ absl::StatusOr<std::string> RunNeededMgrCommand(
     return IsAway(output.status());
   }
   return output;
+}
+
+absl::StatusOr<bool> ManagerWouldWait(const ResolvedVolume& volume) {
+  const auto traits = ReadPoolTraits(*volume.cluster, volume.pool_id);
+  if (absl::IsPermissionDenied(traits.status())) return false;
+  ADDONS_RETURN_IF_ERROR(traits.status());
+  return traits->full;
+}
+
+absl::Status ManagerCanWrite(const ResolvedVolume& volume) {
+  ADDONS_ASSIGN_OR_RETURN(const bool would_wait, ManagerWouldWait(volume));
+  if (!would_wait) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      "Ceph's manager is not asked, because pool '", volume.pool_name,
+      "' is full or its quota is reached: it would wait there, and no image of "
+      "any pool would get mirror snapshots by schedule; free space or raise "
+      "the quota, then repeat the call"));
 }
 
 }  // namespace addons

@@ -3,10 +3,12 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ceph/cluster.h"
 #include "operation/operation_context.h"
 #include "replication/options.h"
+#include "volume/resolved.h"
 
 namespace addons {
 
@@ -25,6 +27,15 @@ absl::StatusOr<std::string> RunMgrCommand(OperationContext& context,
 absl::StatusOr<std::string> RunNeededMgrCommand(
     OperationContext& context, const ReplicationOptions& options,
     Cluster& cluster, const std::string& json);
+
+/// Whether the manager would wait when it has to write into the volume's pool,
+/// which is full. It waits with a lock, so that no image of any pool gets a
+/// mirror snapshot by schedule any more (16.2.15,
+/// findings/schedule-of-a-full-pool-stops-all-schedules.sh). A user who may not
+/// ask is told false. Errors of ReadPoolTraits(), by which it blocks.
+absl::StatusOr<bool> ManagerWouldWait(const ResolvedVolume& volume);
+/// UNAVAILABLE where it would. To be asked before a command that writes.
+absl::Status ManagerCanWrite(const ResolvedVolume& volume);
 
 }  // namespace addons
 

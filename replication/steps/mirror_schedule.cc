@@ -118,6 +118,16 @@ std::string AreYouThere(const std::string& pool_spec) {
                    {"format", "json"}});
 }
 
+absl::Status TellManager(OperationContext& context,
+                         const ReplicationOptions& options,
+                         const ResolvedVolume& volume, const char* verb,
+                         const SnapshotSchedule& schedule) {
+  ADDONS_RETURN_IF_ERROR(ManagerCanWrite(volume));
+  return RunNeededMgrCommand(context, options, *volume.cluster,
+                             Command(verb, volume.ImageSpec(), &schedule))
+      .status();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<SnapshotSchedule>> ListSchedules(
@@ -161,12 +171,9 @@ absl::Status EnsureSchedule(OperationContext& context,
 
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   context.Step("setting the mirror snapshot schedule");
-  const std::string spec = volume.ImageSpec();
   if (!there) {
-    ADDONS_RETURN_IF_ERROR(RunNeededMgrCommand(context, options,
-                                               *volume.cluster,
-                                               Command("add", spec, &wanted))
-                               .status());
+    ADDONS_RETURN_IF_ERROR(
+        TellManager(context, options, volume, "add", wanted));
   }
   std::vector<SnapshotSchedule> others = present;
   std::erase(others, wanted);
@@ -194,9 +201,7 @@ absl::Status AddSchedules(OperationContext& context,
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   for (const SnapshotSchedule& schedule : left) {
     ADDONS_RETURN_IF_ERROR(
-        RunNeededMgrCommand(context, options, *volume.cluster,
-                            Command("add", volume.ImageSpec(), &schedule))
-            .status());
+        TellManager(context, options, volume, "add", schedule));
   }
   ADDONS_ASSIGN_OR_RETURN(left, missing());
   if (left.empty()) return absl::OkStatus();
@@ -211,9 +216,7 @@ absl::Status DropSchedules(OperationContext& context,
                            const std::vector<SnapshotSchedule>& schedules) {
   for (const SnapshotSchedule& schedule : schedules) {
     ADDONS_RETURN_IF_ERROR(
-        RunNeededMgrCommand(context, options, *volume.cluster,
-                            Command("remove", volume.ImageSpec(), &schedule))
-            .status());
+        TellManager(context, options, volume, "remove", schedule));
   }
   return absl::OkStatus();
 }
@@ -233,6 +236,10 @@ absl::Status RemoveSchedules(OperationContext& context,
     if (present.empty()) return absl::OkStatus();
   }
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
+  ADDONS_ASSIGN_OR_RETURN(const bool would_wait, ManagerWouldWait(volume));
+  // It reads what it keeps every minute. Until then it would write this one
+  // again beside a new one, which a full pool does not get.
+  if (would_wait) return RemoveStoredSchedules(volume, image_id).status();
   const auto removed =
       RunNeededMgrCommand(context, options, *volume.cluster,
                           Command("remove", volume.ImageSpec(), nullptr));

@@ -151,6 +151,7 @@ absl::Status Flatten(Session& session) {
   const ReplicationOptions& options = session.environment.options;
 
   for (int tries = 0; tries < kTaskTries; ++tries) {
+    ADDONS_RETURN_IF_ERROR(ManagerCanWrite(session.volume));
     const auto queued =
         RunMgrCommand(session.context, options, session.cluster(), add);
     if (TaskQueueMissing(queued.status())) return FlattenHere(session);

@@ -234,6 +234,20 @@ CommandResult ChangeSchedule(Site& site, const Level& level,
   return {};
 }
 
+bool IsFull(const PoolState& pool) {
+  const auto space = pool.namespaces.find("");
+  return space != pool.namespaces.end() && space->second.full;
+}
+
+/// The module has to write into a pool that is full: it waits, with a lock that
+/// each of its commands takes.
+bool Waits(Site& site, int64_t pool_id) {
+  const auto pool = site.pools.find(pool_id);
+  if (pool == site.pools.end() || !IsFull(pool->second)) return false;
+  site.manager_waits_at = pool_id;
+  return true;
+}
+
 CommandResult RunSchedule(Site& site, absl::string_view verb,
                           const json& command) {
   const std::string text = command.value("level_spec", "");
@@ -247,6 +261,7 @@ CommandResult RunSchedule(Site& site, absl::string_view verb,
   }
   if (verb == "list") return {0, ListSchedules(site, level).dump(4) + "\n", ""};
   if (verb == "add" || verb == "remove") {
+    if (Waits(site, level.pool_id.value_or(-1))) return {-ETIMEDOUT, "", ""};
     return ChangeSchedule(site, level, command, verb == "add");
   }
   return {-EINVAL, "", "No handler found"};
@@ -311,6 +326,7 @@ CommandResult AddFlatten(Model& model, Site& site, const std::string& spec) {
     return {-ENOENT, "",
             absl::StrCat("Image ", spec, " does not have a parent")};
   }
+  if (Waits(site, pool->id)) return {-ETIMEDOUT, "", ""};
   site.tasks.push_back({site.next_task++, model.NewUuid(), pool->name,
                         match[2].str(), image->first, image->second->id, 0});
   return {0, TaskJson(site.tasks.back(), false, 0).dump() + "\n", ""};
@@ -360,11 +376,15 @@ void RefreshSchedules(Site& site) {
 /// 1 is a replicated pool, 3 an erasure-coded one.
 json ListPools(const Site& site) {
   json pools = json::array();
-  const auto add = [&](int64_t id, int type) {
-    pools.push_back({{"pool_id", id}, {"type", type}});
+  const auto add = [&](int64_t id, int type, bool full = false) {
+    pools.push_back(
+        {{"pool_id", id},
+         {"type", type},
+         {"flags_names", full ? "hashpspool,full,full_quota,selfmanaged_snaps"
+                              : "hashpspool,selfmanaged_snaps"}});
   };
   for (const auto& [id, pool] : site.pools) {
-    add(id, 1);
+    add(id, 1, IsFull(pool));
     for (const auto& [name, space] : pool.namespaces) {
       for (const auto& [image, found] : space.images) {
         if (found->data_pool.has_value()) add(*found->data_pool, 3);
@@ -458,6 +478,10 @@ CommandResult RunMgrCommand(Model& model, Site& site, const std::string& text) {
   if (ours && !site.mgr_has_module) return {-EINVAL, "", "No handler found"};
   if (ours && !site.mgr_ready) {
     return {-EAGAIN, "", "rbd_support module is not ready, try again"};
+  }
+  if (ours && site.manager_waits_at.has_value()) {
+    if (Waits(site, *site.manager_waits_at)) return {-ETIMEDOUT, "", ""};
+    site.manager_waits_at.reset();
   }
   if (absl::StartsWith(prefix, kSchedule)) {
     return RunSchedule(site, prefix.substr(kSchedule.size()), command);

@@ -174,7 +174,8 @@ class FakeSite {
   void SetMgrModuleReady(bool ready);
   /// false: the manager does not know the module's commands.
   void SetMgrHasModule(bool has);
-  /// The pool has reached its quota: a lock of a new object is EDQUOT, other
+  /// The pool has reached its quota: a lock of a new object is EDQUOT, and the
+  /// manager's module is stuck when it has to write there; other
   /// calls go on.
   void SetFull(bool full);
   void SetMirrorDaemon(DaemonState state);

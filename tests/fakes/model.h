@@ -342,6 +342,8 @@ struct Site {
   std::string osd_release = "16.2.15";
   uint64_t pool_room = uint64_t{1} << 40;  // bytes; of each pool
   bool manager_of_21 = false;              // FakeSite::SetManagerOf21()
+  /// The full pool that its module waits to write into.
+  std::optional<int64_t> manager_waits_at;
   std::vector<FlattenTask> tasks;
   uint64_t next_task = 1;
   SteadyTime next_schedule_refresh{};

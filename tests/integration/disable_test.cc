@@ -37,9 +37,11 @@ TEST_F(DisableTest, OnThePrimaryItEndsOnBothSites) {
   EXPECT_EQ(Schedules("a", volume), "");
 }
 
-// What it removes are snapshots; a lease is an object of its own.
+// What it removes are snapshots; a lease is an object of its own. The manager
+// would wait for space with the schedule in its hands: it is not told.
 TEST_F(DisableTest, AFullPoolDoesNotKeepItsSnapshots) {
-  const TestVolume volume = MakeReplicatedVolume();
+  const TestVolume volume =
+      MakeReplicatedVolume({{"schedulingInterval", "7h"}});
   SetQuota("a", "max_objects", "1");
   EXPECT_TRUE(Eventually([] { return IsFull("a"); }));
   const grpc::Status disabled = Disable("a", volume);

@@ -78,28 +78,18 @@ void SweepSchedules(Session& session) {
 
 void ForgetSchedulesOfId(const ResolvedVolume& volume,
                          const std::string& image_id) {
-  const std::string level = absl::StrCat(
-      ScheduleLevelPrefix(volume.pool_id, volume.rados_namespace), image_id);
-  const auto remove = [&]() -> absl::Status {
-    ADDONS_ASSIGN_OR_RETURN(
-        const std::unique_ptr<Pool> pool,
-        volume.cluster->OpenPool(volume.pool_id, "", Access::kMutate));
-    const auto present = pool->ReadOmapKey(kScheduleObject, level);
-    if (absl::IsNotFound(present.status())) return absl::OkStatus();
-    ADDONS_RETURN_IF_ERROR(present.status());
-    if (!present->has_value()) return absl::OkStatus();
-    ADDONS_RETURN_IF_ERROR(pool->RemoveOmapKeys(kScheduleObject, {level}));
+  const auto removed = RemoveStoredSchedules(volume, image_id);
+  if (!removed.ok()) {
+    Log().warn(
+        "the mirror snapshot schedule of an image id that goes stays "
+        "volume={} id={}: {}",
+        Quoted(volume.volume_id.text()), image_id,
+        Quoted(removed.status().message()));
+  } else if (*removed) {
     Log().info(
         "removed the mirror snapshot schedule of an image id that goes "
         "volume={} id={}",
         Quoted(volume.volume_id.text()), image_id);
-    return absl::OkStatus();
-  };
-  if (const absl::Status removed = remove(); !removed.ok()) {
-    Log().warn(
-        "the mirror snapshot schedule of an image id that goes stays "
-        "volume={} id={}: {}",
-        Quoted(volume.volume_id.text()), image_id, Quoted(removed.message()));
   }
 }
 

@@ -404,6 +404,39 @@ class StaleScheduleTest : public ScheduleTest {
   }
 };
 
+// The manager would wait for space with a lock, and no image of any pool would
+// get a mirror snapshot by schedule.
+TEST_F(StaleScheduleTest, DisableInAFullPoolTakesThemFromWhereTheyAreKept) {
+  ASSERT_OK(PromoteEvery("5m"));
+  const std::string level = LevelOf(Journal(a_)["csi.imageid"]);
+  ASSERT_TRUE(Kept(level));
+  a_.SetFull(true);
+  world_.ClearCalls();
+  EXPECT_OK(Disable(on_a_));
+  EXPECT_EQ(world_.CountCalls("a", "rados_mgr_command"), 0);
+  EXPECT_FALSE(Kept(level));
+  EXPECT_EQ(a_.Info(image_).state, MirrorImageState::kDisabled);
+}
+
+TEST_F(ScheduleTest, TheManagerIsToldNothingThatItWritesIntoAFullPool) {
+  const auto becomes_full = [this](absl::string_view, absl::string_view call,
+                                   bool) {
+    if (call == "rbd.metadata_set") a_.SetFull(true);
+    return 0;
+  };
+  world_.SetCallHook(becomes_full);
+  world_.ClearCalls();
+  EXPECT_OK(PromoteEvery("5m"));
+  world_.SetCallHook(nullptr);
+  EXPECT_EQ(world_.CountCalls("a", "rados_mgr_command"), 0);
+  EXPECT_THAT(on_a_.environment().due_schedules.All(), SizeIs(1));
+  EXPECT_THAT(a_.Schedules(), Not(HasSubstr(image_)));
+  a_.SetFull(false);
+  TestOperationContext context(world_);
+  EXPECT_OK(KeepUp(context, on_a_.environment(), {on_a_.Target(id_)}));
+  EXPECT_THAT(Present(), SizeIs(1));
+}
+
 TEST_F(StaleScheduleTest, ScheduleOfAnImageIdThatIsGoneGoes) {
   // As after a resync: the manager keeps the schedule of the old id, which
   // cannot be named any more.
