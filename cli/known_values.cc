@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kPatience{2};
 
 /// Those of a VolumeReplicationClass.
 std::vector<std::string> Parameters() {
-  return {"flattenMode=force", "mirroringMode=snapshot",
+  return {"flattenMode=force", "mirroringMode=snapshot", "points=",
           "schedulingInterval=", "schedulingStartTime="};
 }
 

@@ -198,7 +198,8 @@ absl::Status CarryOn(const Session& session, const MirrorView& view,
                           &made->carrier);
 }
 
-absl::StatusOr<MadePoint> Make(Session& session, const std::string& name) {
+absl::StatusOr<MadePoint> Make(Session& session, const std::string& name,
+                               WhenNotInStep when) {
   OperationContext& context = session.context;
   MirrorView view;
   std::optional<Point> present;
@@ -209,7 +210,10 @@ absl::StatusOr<MadePoint> Make(Session& session, const std::string& name) {
     ADDONS_ASSIGN_OR_RETURN(const std::string waits, NotInStep(session, view));
     if (waits.empty() || present.has_value()) break;
     context.Step("waiting until the other site is in step");
-    context.SetPending(Refuse(session, absl::StatusCode::kUnavailable, waits));
+    absl::Status pending =
+        Refuse(session, absl::StatusCode::kUnavailable, waits);
+    if (when == WhenNotInStep::kRefuse) return pending;
+    context.SetPending(std::move(pending));
     ADDONS_RETURN_IF_ERROR(
         context.LookAgainAfter(session.environment.options.poll_interval));
   }
@@ -271,7 +275,8 @@ absl::StatusOr<bool> Remove(Session& session, const std::string& name) {
 absl::StatusOr<MadePoint> MakePoint(OperationContext& context,
                                     ReplicationEnvironment& environment,
                                     const VolumeTarget& target,
-                                    const std::string& name) {
+                                    const std::string& name,
+                                    WhenNotInStep when) {
   const std::string named =
       name.empty()
           ? FormatUtcForName(absl::FromChrono(context.clock().WallNow()))
@@ -281,7 +286,7 @@ absl::StatusOr<MadePoint> MakePoint(OperationContext& context,
       MadePoint made,
       RunForResult<MadePoint>(
           context, environment, target, kPointAction,
-          [&](Session& session) { return Make(session, named); }));
+          [&](Session& session) { return Make(session, named, when); }));
   Log().info("a point was made volume={} point={} snapshot={}",
              Quoted(target.volume_id.text()), Quoted(named), made.snapshot);
   return made;

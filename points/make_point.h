@@ -21,6 +21,9 @@ struct MadePoint {
   SyncSnapshot carrier;
 };
 
+/// Where the other site has not got the newest mirror snapshot whole yet.
+enum class WhenNotInStep { kWait, kRefuse };
+
 /// Makes a point of a primary, with the lease and in this daemon's turn
 /// (ceph_faults/mirror_snapshot.h): two mirror snapshots, the point, and the
 /// mirror snapshot that carries it. The second of the two has nothing to copy
@@ -48,13 +51,16 @@ struct MadePoint {
 ///     "removing the point"  ForgetRecordOf(), RemoveSnapshot()
 // clang-format on
 ///
+/// With WhenNotInStep::kRefuse a site that is not in step is not waited for.
+///
 /// What fails removes the point. RESOURCE_EXHAUSTED: the pool is full.
 /// INVALID_ARGUMENT: `name`; empty: the present moment. FAILED_PRECONDITION
 /// also: Ceph keeps too few mirror snapshots. Otherwise as MakeSyncSnapshot().
 absl::StatusOr<MadePoint> MakePoint(OperationContext& context,
                                     ReplicationEnvironment& environment,
                                     const VolumeTarget& target,
-                                    const std::string& name);
+                                    const std::string& name,
+                                    WhenNotInStep when = WhenNotInStep::kWait);
 
 /// Puts a record (DigestPoint()) into the image's metadata in the place of the
 /// one before, and makes the mirror snapshot that carries it. UNAVAILABLE: the

@@ -41,31 +41,6 @@ admin_pb::VerifyPointResponse::Verdict VerdictOf(Proof::Verdict verdict) {
   return admin_pb::VerifyPointResponse::DAMAGED;
 }
 
-/// For the history.
-std::string FoundText(const Proof& proof) {
-  const Comparison& found = proof.found;
-  std::string text = absl::StrCat("point ", proof.header.point, ": ");
-  switch (proof.verdict()) {
-    case Proof::Verdict::kWhole:
-    case Proof::Verdict::kNotCleared:
-      absl::StrAppend(&text, "whole, ", found.with_data,
-                      " objects with data compared");
-      break;
-    case Proof::Verdict::kUnclear:
-      absl::StrAppend(&text, "unclear: ", found.damaged, " may differ");
-      break;
-    case Proof::Verdict::kDamaged:
-      absl::StrAppend(&text, "damaged: ", found.damaged,
-                      found.damaged == 1 ? " differs" : " differ");
-      break;
-  }
-  if (found.not_cleared_bytes > 0) {
-    absl::StrAppend(&text, "; not cleared: ", found.not_cleared_bytes,
-                    " bytes");
-  }
-  return text;
-}
-
 void Fill(const Proof& proof, admin_pb::VerifyPointResponse* response) {
   const Comparison& found = proof.found;
   response->set_verdict(VerdictOf(proof.verdict()));
@@ -194,15 +169,14 @@ grpc::ServerUnaryReactor* PointsService::ListPoints(
             PrepareVolumeCall(environment_.resolver, *request, "list points"));
         MakeRead(&call.spec);
         call.spec.action = "list the points of";
-        return RunOperation<std::vector<ListedPoint>>(
+        return RunOperation<SeenPoints>(
                    operations_, call.spec, rpc_call.caller,
                    [this, target = call.target](OperationContext& operation) {
-                     return addons::ListPoints(operation, environment_, target);
+                     return LookAtPoints(operation, environment_, target);
                    })
-            .Then([response](
-                      const absl::StatusOr<std::vector<ListedPoint>>& points) {
-              if (!points.ok()) return points.status();
-              for (const ListedPoint& point : *points) {
+            .Then([response](const absl::StatusOr<SeenPoints>& seen) {
+              if (!seen.ok()) return seen.status();
+              for (const ListedPoint& point : seen->points) {
                 admin_pb::PointEntry& entry = *response->add_points();
                 entry.set_name(CleanLine(point.name, kMaxTextBytes));
                 entry.set_digested(point.recorded);
@@ -268,7 +242,8 @@ grpc::ServerUnaryReactor* PointsService::VerifyPoint(
             .Then([this, call, request_id = rpc_call.caller.request_id,
                    response](const absl::StatusOr<Proof>& proof) {
               RecordAnswer(environment_.history, call, request_id,
-                           proof.status(), proof.ok() ? FoundText(*proof) : "");
+                           proof.status(),
+                           proof.ok() ? DescribeFound(*proof) : "");
               if (!proof.ok()) return proof.status();
               Fill(*proof, response);
               return absl::OkStatus();

@@ -130,28 +130,54 @@ Proof::Verdict Proof::verdict() const {
   return found.not_cleared_bytes > 0 ? Verdict::kNotCleared : Verdict::kWhole;
 }
 
-absl::StatusOr<std::vector<ListedPoint>> ListPoints(
-    OperationContext& context, ReplicationEnvironment& environment,
-    const VolumeTarget& target) {
-  return RetryWhenBlocklisted(
-      [&]() -> absl::StatusOr<std::vector<ListedPoint>> {
-        context.Step("looking at the image");
-        ADDONS_ASSIGN_OR_RETURN(
-            const SeenImage seen,
-            SeeImage(context, environment, target, kProveAction));
-        ADDONS_ASSIGN_OR_RETURN(const auto metadata, ReadPointMetadata(seen));
-        const auto record = RecordReader::Open(metadata);
-        std::vector<ListedPoint> listed;
-        for (const Point& point : PointsIn(seen.view.other_snapshots)) {
-          ListedPoint& one = listed.emplace_back();
-          one.name = point.name;
-          one.snapshot = point.snapshot;
-          one.recorded =
-              record.ok() && record->header().IsOf(point, seen.view.info);
-          if (one.recorded) one.made = record->header().made;
-        }
-        return listed;
-      });
+std::string DescribeFound(const Proof& proof) {
+  const Comparison& found = proof.found;
+  std::string text = absl::StrCat("point ", proof.header.point, ": ");
+  switch (proof.verdict()) {
+    case Proof::Verdict::kWhole:
+    case Proof::Verdict::kNotCleared:
+      absl::StrAppend(&text, "whole, ", found.with_data,
+                      " objects with data compared");
+      break;
+    case Proof::Verdict::kUnclear:
+      absl::StrAppend(&text, "unclear: ", found.damaged, " may differ");
+      break;
+    case Proof::Verdict::kDamaged:
+      absl::StrAppend(&text, "damaged: ", found.damaged,
+                      found.damaged == 1 ? " differs" : " differ");
+      break;
+  }
+  if (found.not_cleared_bytes > 0) {
+    absl::StrAppend(&text, "; not cleared: ", found.not_cleared_bytes,
+                    " bytes");
+  }
+  return text;
+}
+
+absl::StatusOr<SeenPoints> LookAtPoints(OperationContext& context,
+                                        ReplicationEnvironment& environment,
+                                        const VolumeTarget& target) {
+  return RetryWhenBlocklisted([&]() -> absl::StatusOr<SeenPoints> {
+    context.Step("looking at the image");
+    ADDONS_ASSIGN_OR_RETURN(
+        SeenImage image, SeeImage(context, environment, target, kProveAction));
+    ADDONS_ASSIGN_OR_RETURN(const auto metadata, ReadPointMetadata(image));
+    ADDONS_RETURN_IF_ERROR(AddProof(*image.opened.reads, &image.view));
+    const auto record = RecordReader::Open(metadata);
+    SeenPoints seen;
+    seen.primary = image.view.info.primary;
+    seen.copy = IsCopy(image.view);
+    seen.proof = image.view.proof;
+    for (const Point& point : PointsIn(image.view.other_snapshots)) {
+      ListedPoint& one = seen.points.emplace_back();
+      one.name = point.name;
+      one.snapshot = point.snapshot;
+      one.recorded =
+          record.ok() && record->header().IsOf(point, image.view.info);
+      if (one.recorded) one.made = record->header().made;
+    }
+    return seen;
+  });
 }
 
 }  // namespace addons

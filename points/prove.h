@@ -13,6 +13,7 @@
 #include "points/record.h"
 #include "points/whole_point.h"
 #include "replication/environment.h"
+#include "replication/look/known_proofs.h"
 
 namespace addons {
 
@@ -75,6 +76,9 @@ absl::StatusOr<Proof> ProveWholePoint(OperationContext& context,
                                       WholePoint* whole,
                                       const ContentSink& sink = nullptr);
 
+/// What it found, for people: "point x: whole, 3 objects with data compared".
+std::string DescribeFound(const Proof& proof);
+
 /// A point as this site has it.
 struct ListedPoint {
   std::string name;
@@ -82,11 +86,17 @@ struct ListedPoint {
   bool recorded = false;  // the image's record is of it
   int64_t made = 0;       // of the record, unix seconds
 };
-/// In the order in which they were made. FAILED_PRECONDITION: replication is
-/// off.
-absl::StatusOr<std::vector<ListedPoint>> ListPoints(
-    OperationContext& context, ReplicationEnvironment& environment,
-    const VolumeTarget& target);
+struct SeenPoints {
+  std::vector<ListedPoint> points;  // in the order in which they were made
+  bool primary = false;
+  /// Of a copy (IsCopy()): what was found last; without a name: nothing.
+  KnownProof proof;
+  bool copy = false;
+};
+/// FAILED_PRECONDITION: replication is off.
+absl::StatusOr<SeenPoints> LookAtPoints(OperationContext& context,
+                                        ReplicationEnvironment& environment,
+                                        const VolumeTarget& target);
 
 }  // namespace addons
 

@@ -25,6 +25,7 @@
 #include "replication/look/timeline.h"
 #include "replication/look/watched.h"
 #include "replication/options.h"
+#include "replication/point_plan.h"
 #include "replication/verb_scope.h"
 #include "volume/config_store.h"
 #include "volume/csi_handle.h"
@@ -62,6 +63,7 @@ struct ReplicationEnvironment {
   Evictions evictions;
   RoleChangeCounts role_changes;
   DueSchedules due_schedules;
+  PointPlans point_plans;
   WatchedPools watched;
   Seldom schedule_sweeps;
   LeaseKeeper leases;

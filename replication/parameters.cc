@@ -21,6 +21,7 @@ constexpr char kFlattenMode[] = "flattenMode";
 constexpr char kInterval[] = "schedulingInterval";
 constexpr char kStartTime[] = "schedulingStartTime";
 constexpr char kForce[] = "force";
+constexpr char kPoints[] = "points";
 constexpr char kGroupReplication[] = "groupReplication";  // see group/enable.h
 
 const std::string* Find(const ParameterMap& map, const char* key) {
@@ -89,9 +90,9 @@ absl::StatusOr<std::optional<SnapshotSchedule>> ParseSchedule(
 
 absl::StatusOr<ReplicationParameters> ReplicationParameters::Parse(
     const ParameterMap& map) {
-  ADDONS_RETURN_IF_ERROR(
-      CheckParameterKeys(map, {kMirroringMode, kFlattenMode, kInterval,
-                               kStartTime, kForce, kGroupReplication}));
+  ADDONS_RETURN_IF_ERROR(CheckParameterKeys(
+      map, {kMirroringMode, kFlattenMode, kInterval, kStartTime, kPoints,
+            kForce, kGroupReplication}));
   ReplicationParameters parameters;
   ADDONS_ASSIGN_OR_RETURN(parameters.mode, ParseMode(map));
   ADDONS_ASSIGN_OR_RETURN(parameters.flatten, ParseFlatten(map));
@@ -99,6 +100,14 @@ absl::StatusOr<ReplicationParameters> ReplicationParameters::Parse(
   // Checked in journal mode too: a typo should not wait for a change of mode.
   ADDONS_ASSIGN_OR_RETURN(parameters.schedule, ParseSchedule(map));
   if (parameters.mode == MirrorMode::kJournal) parameters.schedule.reset();
+  if (const std::string* points = Find(map, kPoints)) {
+    ADDONS_ASSIGN_OR_RETURN(parameters.points, ParsePointPlan(*points));
+    if (!parameters.points.empty() && parameters.mode == MirrorMode::kJournal) {
+      return Invalid(kPoints, *points,
+                     "needs mirroringMode 'snapshot': in journal mode nothing "
+                     "tells that a point is whole at the other site");
+    }
+  }
   return parameters;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/time/civil_time.h"
 #include "ceph/image.h"
 #include "ceph/mirror.h"
+#include "replication/point_plan.h"
 #include "volume/membership.h"
 
 namespace addons {
@@ -58,11 +59,12 @@ struct ReplicationParameters {
   FlattenMode flatten = FlattenMode::kNever;
   std::optional<SnapshotSchedule> schedule;  // only in snapshot mode
   Force force = Force::kNo;                  // of DisableVolumeReplication
+  PointPlan points{};                        // only in snapshot mode
 
-  /// Reads mirroringMode, flattenMode, schedulingInterval, schedulingStartTime
-  /// and force; other keys are for others and ignored, but not those that
-  /// differ from one of ours by case or by one letter. INVALID_ARGUMENT names
-  /// the key, its value and what is allowed.
+  /// Reads mirroringMode, flattenMode, schedulingInterval, schedulingStartTime,
+  /// points and force; other keys are for others and ignored, but not those
+  /// that differ from one of ours by case or by one letter. INVALID_ARGUMENT
+  /// names the key, its value and what is allowed.
   static absl::StatusOr<ReplicationParameters> Parse(const ParameterMap& map);
 
   /// Reads force alone: a class with another mistake must not make resources

@@ -78,6 +78,14 @@ grpc::ServerUnaryReactor* DisableForeign(
       });
 }
 
+/// Where a group's class asks for points of each member.
+absl::Status RefusePointsOfGroup(const ReplicationParameters& parameters) {
+  if (parameters.points.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "parameter 'points' is of volumes: a group has no points yet; leave it "
+      "out of the VolumeGroupReplicationClass's parameters");
+}
+
 }  // namespace
 
 HistoryEvent AskedFor::Event() && {
@@ -132,6 +140,22 @@ void ReplicationService::Locate(const GroupTarget& target) {
   environment_.history.Locate(target.group_id.text(), target.place, "");
 }
 
+Reply ReplicationService::PlanPoints(const SourceCall& call, PointPlan plan,
+                                     Reply reply) {
+  return std::move(reply).Then([this, target = call.target,
+                                plan = std::move(plan)](
+                                   const absl::Status& status) mutable {
+    if (status.ok() && !environment_.point_plans.Note(
+                           target.volume_id, target.user, std::move(plan))) {
+      Log().warn(
+          "no points are made of it: as many volumes as are possible have "
+          "a plan volume={} most={}",
+          Quoted(target.volume_id.text()), PointPlans::kMost);
+    }
+    return status;
+  });
+}
+
 Reply ReplicationService::Recorded(AskedFor asked, Reply reply) {
   return std::move(reply).Then(
       [this, asked = std::move(asked)](const absl::Status& status) mutable {
@@ -157,6 +181,7 @@ grpc::ServerUnaryReactor* ReplicationService::EnableVolumeReplication(
         if (call.is_group) {
           ADDONS_RETURN_IF_ERROR(
               CheckGroupReplication(environment_.options, map));
+          ADDONS_RETURN_IF_ERROR(RefusePointsOfGroup(parameters));
           return RunGroupVerb(call, rpc_call,
                               [this, parameters](OperationContext& operation,
                                                  const GroupTarget& target) {
@@ -164,8 +189,10 @@ grpc::ServerUnaryReactor* ReplicationService::EnableVolumeReplication(
                                                    target, parameters);
                               });
         }
-        return RunVolumeVerb(call, rpc_call,
-                             EnableRequest{call.target, parameters}, &Enable);
+        return PlanPoints(
+            call, parameters.points,
+            RunVolumeVerb(call, rpc_call,
+                          EnableRequest{call.target, parameters}, &Enable));
       });
 }
 
@@ -201,8 +228,10 @@ grpc::ServerUnaryReactor* ReplicationService::DisableVolumeReplication(
                                 return status;
                               });
         }
-        return RunVolumeVerb(call, rpc_call,
-                             DisableRequest{call.target, parameters}, &Disable);
+        return PlanPoints(
+            call, {},
+            RunVolumeVerb(call, rpc_call,
+                          DisableRequest{call.target, parameters}, &Disable));
       });
 }
 
@@ -224,6 +253,7 @@ grpc::ServerUnaryReactor* ReplicationService::PromoteVolume(
         call.spec.supersedes = request->force();
         const Force force = request->force() ? Force::kYes : Force::kNo;
         if (call.is_group) {
+          ADDONS_RETURN_IF_ERROR(RefusePointsOfGroup(parameters));
           return RunGroupVerb(
               call, rpc_call,
               [this, force, parameters](OperationContext& operation,
@@ -232,9 +262,11 @@ grpc::ServerUnaryReactor* ReplicationService::PromoteVolume(
                                     parameters);
               });
         }
-        return RunVolumeVerb(call, rpc_call,
-                             PromoteRequest{call.target, force, parameters},
-                             &Promote);
+        return PlanPoints(
+            call, parameters.points,
+            RunVolumeVerb(call, rpc_call,
+                          PromoteRequest{call.target, force, parameters},
+                          &Promote));
       });
 }
 

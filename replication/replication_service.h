@@ -75,6 +75,9 @@ class ReplicationService final
       ::replication::GetReplicationDestinationInfoResponse* response) override;
 
  private:
+  /// `reply`; where it is OK the volume's points are made by `plan` from now
+  /// on, or by none.
+  Reply PlanPoints(const SourceCall& call, PointPlan plan, Reply reply);
   /// `reply`, which is told to the history with what was asked.
   Reply Recorded(AskedFor asked, Reply reply);
   void Locate(const GroupTarget& target);

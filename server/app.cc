@@ -126,6 +126,10 @@ absl::Status App::Serve() {
           [this] { watch_->StartLooks(); }, kOwnWatchRound);
     }
   }
+  if (domain_.replication != nullptr) {
+    points_ = std::make_unique<PointKeeper>(operations_, *domain_.replication);
+    planned_points_ = points_->counts();
+  }
   ADDONS_RETURN_IF_ERROR(ServeMetrics());
   if (domain_.replication != nullptr) {
     upkeep_ =
@@ -220,6 +224,7 @@ std::string App::Metrics() {
   if (domain_.replication != nullptr) {
     sources.role_changes = &domain_.replication->role_changes;
   }
+  sources.planned_points = planned_points_;
   sources.connections = [this] { return Connections(); };
   return MetricsText(sources);
 }
@@ -363,6 +368,7 @@ bool App::Shutdown(std::chrono::milliseconds grace) {
     if (server != nullptr) server->Close(until);
   }
   upkeep_.reset();
+  points_.reset();
   own_watch_.reset();
   watch_.reset();
   restarts_.reset();

@@ -20,6 +20,7 @@
 #include "identity/csi_identity_service.h"
 #include "identity/identity_service.h"
 #include "operation/operation_table.h"
+#include "points/point_keeper.h"
 #include "rpc/unary_call.h"
 #include "server/config.h"
 #include "server/http_server.h"
@@ -116,9 +117,11 @@ class App {
   std::unique_ptr<IdentityService> identity_;
   std::unique_ptr<CsiIdentityService> csi_identity_;
   std::unique_ptr<IdentityService> admin_identity_;
-  std::unique_ptr<SupportService> support_;       // of administrators
-  std::unique_ptr<BackgroundUpkeep> upkeep_;      // null: nothing is replicated
-  std::unique_ptr<MirrorRestartWatch> restarts_;  // likewise
+  std::unique_ptr<SupportService> support_;   // of administrators
+  std::unique_ptr<BackgroundUpkeep> upkeep_;  // null: nothing is replicated
+  std::unique_ptr<PointKeeper> points_;       // likewise
+  std::function<PlannedPointCounts()> planned_points_;  // of it; likewise
+  std::unique_ptr<MirrorRestartWatch> restarts_;        // likewise
   std::unique_ptr<HistoryWriter> history_;   // null: likewise, or switched off
   std::unique_ptr<ReplicationWatch> watch_;  // likewise, or it is off
   ReplicationWatch::Source watched_;         // what it sees; empty: it is off

@@ -298,6 +298,24 @@ void AddRoleChanges(const RoleChangeCounts& counts, Families& families) {
   families.push_back(std::move(changes));
 }
 
+void AddPlannedPoints(const PlannedPointCounts& counts, Families& families) {
+  MetricFamily done = Counter(
+      "planned_points_total",
+      "What came of the plans of points: those that were made, read for "
+      "their records, and compared with copies, and tries that failed.");
+  Add(done, {{"outcome", "made"}}, counts.made);
+  Add(done, {{"outcome", "read"}}, counts.read);
+  Add(done, {{"outcome", "compared"}}, counts.compared);
+  Add(done, {{"outcome", "failed"}}, counts.failed);
+  families.push_back(std::move(done));
+  families.push_back(With(
+      Gauge("planned_points_volumes", "Volumes whose class asks for points."),
+      counts.volumes));
+  families.push_back(With(Gauge("planned_points_failing_volumes",
+                                "Those of them whose last try has failed."),
+                          counts.failing));
+}
+
 std::vector<Label> LabelsOf(const WatchedPool& pool) {
   return {{"cluster", pool.cluster_id},
           {"pool", pool.pool},
@@ -424,6 +442,14 @@ void AddWatchedImages(const WatchSnapshot& seen, Families& families) {
             "absent.");
   MetricFamily bytes = Gauge("replication_bytes_remaining",
                              "What is left of the copy under way, about.");
+  MetricFamily compared =
+      Gauge("replication_compared_point_timestamp_seconds",
+            "Unix time when the point was read on the primary with which the "
+            "copy was compared last.");
+  MetricFamily not_cleared =
+      Gauge("replication_not_cleared_bytes",
+            "Old data of a copy where the point with which it was compared has "
+            "zeros; none: absent.");
   const auto add_known = [](MetricFamily& family,
                             const std::vector<Label>& labels,
                             const auto& value) {
@@ -454,10 +480,17 @@ void AddWatchedImages(const WatchSnapshot& seen, Families& families) {
       if (image.missed_snapshots.value_or(0) > 0) {
         Add(missed, labels, *image.missed_snapshots);
       }
+      if (!image.proof.point.empty()) {
+        Add(compared, labels, image.proof.made);
+      }
+      if (image.proof.not_cleared_bytes > 0) {
+        Add(not_cleared, labels, image.proof.not_cleared_bytes);
+      }
     }
   }
-  for (MetricFamily* family : {&info, &role, &health, &split, &last_sync,
-                               &interval, &lag, &bytes, &newest, &missed}) {
+  for (MetricFamily* family :
+       {&info, &role, &health, &split, &last_sync, &interval, &lag, &bytes,
+        &newest, &missed, &compared, &not_cleared}) {
     families.push_back(std::move(*family));
   }
 }
@@ -532,6 +565,9 @@ std::vector<MetricFamily> CollectMetrics(const MetricsSources& sources) {
   }
   if (sources.role_changes != nullptr) {
     AddRoleChanges(*sources.role_changes, families);
+  }
+  if (sources.planned_points) {
+    AddPlannedPoints(sources.planned_points(), families);
   }
   if (sources.history) {
     const HistoryStats history = sources.history();

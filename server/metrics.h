@@ -13,6 +13,7 @@
 #include "ceph/librados/call_gate.h"
 #include "history/event_log.h"
 #include "operation/operation_table.h"
+#include "points/point_rounds.h"
 #include "reclaimspace/reclaim_stats.h"
 #include "reclaimspace/trim_stats.h"
 #include "replication/look/role_log.h"
@@ -45,6 +46,8 @@ struct MetricsSources {
   std::function<std::shared_ptr<const WatchSnapshot>()> watch{};
   Clock* clock = &RealClock();  // of the watch
   std::string librados{};       // the linked release; empty: none is linked
+  /// What came of the plans of points; empty: not served.
+  std::function<PlannedPointCounts()> planned_points{};
   /// Of each socket; empty: there is none.
   std::function<std::vector<SocketConnections>()> connections{};
   const RoleChangeCounts* role_changes = nullptr;  // null: not served

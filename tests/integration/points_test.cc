@@ -1,6 +1,7 @@
 // Proof that a copy is whole, on real clusters: what mirroring leaves out or
 // damages while each status says that all is well.
 
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <iostream>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "tests/cluster/two_sites.h"
@@ -91,6 +93,34 @@ TEST_F(PointsProofTest, AWholeCopyIsProvenWhileItIsWrittenTo) {
 }
 
 // Each status says "replaying", and nothing is behind.
+// The class asks for points, and nobody else does.
+TEST_F(PointsProofTest, APlanHasTheCopyProvenByItself) {
+  auto asked = ScheduleNotDue();
+  const TestVolume volume = MakeReplicatedVolume(asked);
+  Write("a", volume, "by a plan");
+  Synchronize("a", volume);
+  asked["points"] = "1h*3,1d*2";
+  ASSERT_THAT(Promote("a", volume, asked), HasCode(Code::OK));
+  const auto read = [&volume](const std::string& site) {
+    const std::string listed = On(site, {"point", "list", volume.id(site)}).out;
+    return absl::StrContains(listed, "auto-20") &&
+           absl::StrContains(listed, "read at 20");
+  };
+  ASSERT_TRUE(Eventually([&] { return read("a"); }, std::chrono::minutes(3)));
+  ASSERT_TRUE(Eventually([&] { return read("b"); }, std::chrono::minutes(1)));
+  // As the operator calls the other site's daemon.
+  ASSERT_THAT(Enable("b", volume, asked), HasCode(Code::OK));
+  EXPECT_TRUE(Eventually(
+      [&volume] {
+        return absl::StrContains(On("b", {"explain", volume.id("b")}).out,
+                                 "whole at point 'auto-20");
+      },
+      std::chrono::minutes(2)));
+  EXPECT_EQ(Verify("b", volume).code, 0);
+  // The same period has no second one, and no plan outlives a disable.
+  EXPECT_THAT(Disable("a", volume), HasCode(Code::OK));
+}
+
 TEST_F(PointsProofTest, WhatARollbackTookFromTheCopyIsFound) {
   const TestVolume volume = MakeReplicatedVolume(ScheduleNotDue());
   Write("a", volume, "earlier");

@@ -67,6 +67,27 @@ TEST_F(MetricsTest, CountsCallsAndHowReclaimsEnd) {
             Not(HasSubstr(server_.id)), Not(HasSubstr(server_.image))));
 }
 
+// A class asks for points, and its calls bring the plan.
+TEST_F(MetricsTest, CountsTheVolumesWithAPlanOfPoints) {
+  server_.AddMirrored();
+  server_.Start();
+  Ask ask;
+  ask.volume_id = server_.id;
+  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 0\n"));
+  ask.parameters["points"] = "1h*24,1d*7";
+  ASSERT_TRUE(server_.Call("PromoteVolume", ask).status.ok());
+  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 1\n"));
+  ask.parameters.clear();
+  ASSERT_TRUE(server_.Call("PromoteVolume", ask).status.ok());
+  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 0\n"));
+  ask.parameters["points"] = "1d*7";
+  ASSERT_TRUE(server_.Call("EnableVolumeReplication", ask).status.ok());
+  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 1\n"));
+  ask.parameters.clear();
+  ASSERT_TRUE(server_.Call("DisableVolumeReplication", ask).status.ok());
+  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 0\n"));
+}
+
 TEST_F(MetricsTest, AnswersWhileTheClusterHangs) {
   server_.Hold("rbd.mirror_image_status_get");
   server_.AddMirrored();

@@ -68,12 +68,11 @@ class PointsTest : public VerbsTest {
     });
   }
   std::vector<ListedPoint> List(Daemon& daemon) {
-    const auto listed =
-        Called<std::vector<ListedPoint>>([&](OperationContext& context) {
-          return ListPoints(context, daemon.environment(), daemon.Target(id_));
-        });
-    EXPECT_OK(listed);
-    return listed.value_or(std::vector<ListedPoint>());
+    const auto seen = Called<SeenPoints>([&](OperationContext& context) {
+      return LookAtPoints(context, daemon.environment(), daemon.Target(id_));
+    });
+    EXPECT_OK(seen);
+    return seen.ok() ? seen->points : std::vector<ListedPoint>();
   }
   absl::Status Sync() {
     const auto made = MakeSync(on_a_);

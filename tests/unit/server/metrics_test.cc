@@ -42,6 +42,9 @@ class MetricsTest : public TableTest {
     sources.watch = [this] { return watched_; };
     sources.clock = &clock_;
     sources.role_changes = &role_changes_;
+    sources.planned_points = [] {
+      return PlannedPointCounts{11, 12, 13, 14, 15, 16};
+    };
     sources.connections = [this] {
       return std::vector<SocketConnections>{{"callers", connections_}};
     };
@@ -229,6 +232,44 @@ TEST_F(MetricsTest, CountsTheEventsOfTheHistory) {
   EXPECT_EQ(Value("history_events_dropped_total"), "7");
 }
 
+TEST_F(MetricsTest, CountsWhatCameOfThePlansOfPoints) {
+  EXPECT_EQ(Value("planned_points_total{outcome=\"made\"}"), "11");
+  EXPECT_EQ(Value("planned_points_total{outcome=\"failed\"}"), "12");
+  EXPECT_EQ(Value("planned_points_total{outcome=\"read\"}"), "13");
+  EXPECT_EQ(Value("planned_points_total{outcome=\"compared\"}"), "14");
+  EXPECT_EQ(Value("planned_points_volumes"), "15");
+  EXPECT_EQ(Value("planned_points_failing_volumes"), "16");
+}
+
+TEST_F(MetricsTest, WhatAComparisonFoundIsTheImages) {
+  WatchedPool pool;
+  pool.cluster_id = "site-b";
+  pool.pool = "p";
+  pool.seen_at = clock_.Now();
+  WatchedImage image;
+  image.image = "whole";
+  image.proof.point = "night";
+  image.proof.made = 1234567;
+  pool.images.push_back(image);
+  image.image = "trimmed";
+  image.proof.not_cleared_bytes = 4096;
+  pool.images.push_back(image);
+  image.image = "unproven";
+  image.proof = {};
+  pool.images.push_back(image);
+  watched_->pools = {pool};
+  const std::string where = R"(cluster="site-b",pool="p",namespace="",image=)";
+  EXPECT_EQ(Value("replication_compared_point_timestamp_seconds{" + where +
+                  "\"whole\"}"),
+            "1234567");
+  EXPECT_EQ(Value("replication_compared_point_timestamp_seconds{" + where +
+                  "\"unproven\"}"),
+            "");
+  EXPECT_EQ(Value("replication_not_cleared_bytes{" + where + "\"trimmed\"}"),
+            "4096");
+  EXPECT_EQ(Value("replication_not_cleared_bytes{" + where + "\"whole\"}"), "");
+}
+
 TEST_F(MetricsTest, WhatIsNotServedIsNotThere) {
   MetricsSources sources = Sources();
   sources.reclaims = nullptr;
@@ -236,10 +277,11 @@ TEST_F(MetricsTest, WhatIsNotServedIsNotThere) {
   sources.ceph_calls = nullptr;
   sources.evictions = nullptr;
   sources.role_changes = nullptr;
+  sources.planned_points = nullptr;
   sources.history = nullptr;
   const std::string text = MetricsText(sources);
-  for (const char* part :
-       {"reclaim", "trim", "ceph_call", "copying", "history", "role_changes"}) {
+  for (const char* part : {"reclaim", "trim", "ceph_call", "copying", "history",
+                           "role_changes", "planned_points"}) {
     EXPECT_THAT(text, Not(HasSubstr(std::string("rbd_addons_") + part)));
   }
   EXPECT_THAT(text, HasSubstr("rbd_addons_build_info{version=\""));

@@ -1,0 +1,224 @@
+// Plans of points on simulated clusters, with the rounds of both sites.
+
+#include "points/point_rounds.h"
+
+#include <any>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "points/planned_work.h"
+#include "tests/unit/points/points_fixture.h"
+
+namespace addons::testing {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+class PointRoundsTest : public PointsTest {
+ protected:
+  void SetUp() override {
+    PointsTest::SetUp();
+    Plan(on_a_, {{hours(1), 2}});
+    Plan(on_b_, {{hours(1), 2}});
+  }
+  void Plan(Daemon& daemon, PointPlan plan) {
+    EXPECT_TRUE(daemon.environment().point_plans.Note(
+        daemon.Target(id_).volume_id, daemon.Target(id_).user,
+        std::move(plan)));
+  }
+  PointRounds::Run Runner() {
+    return [this](const OperationSpec& spec, seconds,
+                  const OperationWork& work) -> absl::StatusOr<std::any> {
+      ran_.push_back(spec.verb);
+      if (before_) before_(spec);
+      return Called<std::any>(work);
+    };
+  }
+  /// A round of both loops at both sites, half a minute after a full minute.
+  void Round() {
+    world_.AdvanceToSecond(30);
+    for (PointRounds* const rounds : {&at_a_, &at_b_}) {
+      rounds->Make();
+      rounds->Read();
+    }
+  }
+  /// Rounds for so long, one each few minutes, and syncs between.
+  void RunFor(minutes time) {
+    const SteadyTime end = world_.Now() + time;
+    while (world_.Now() < end) {
+      Round();
+      world_.Advance(minutes(4));
+      EXPECT_OK(Sync());
+    }
+  }
+  std::vector<std::string> Names(Daemon& daemon) {
+    std::vector<std::string> names;
+    for (const ListedPoint& point : List(daemon)) names.push_back(point.name);
+    return names;
+  }
+  KnownProof ProofAtB() {
+    const auto seen = Called<SeenPoints>([&](OperationContext& context) {
+      return LookAtPoints(context, on_b_.environment(), on_b_.Target(id_));
+    });
+    EXPECT_OK(seen);
+    return seen.ok() ? seen->proof : KnownProof();
+  }
+
+  std::vector<std::string> ran_;
+  std::function<void(const OperationSpec&)> before_;
+  PointRounds at_a_{on_a_.environment(), Runner()};
+  PointRounds at_b_{on_b_.environment(), Runner()};
+};
+
+TEST_F(PointRoundsTest, TheCopyIsProvenWithoutACall) {
+  RunFor(minutes(40));
+  EXPECT_THAT(Names(on_a_), SizeIs(1));
+  EXPECT_EQ(Names(on_b_), Names(on_a_));
+  const KnownProof proof = ProofAtB();
+  EXPECT_EQ(proof.point, Names(on_a_).front());
+  EXPECT_TRUE(proof.whole());
+  EXPECT_EQ(at_a_.counts().made, 1U);
+  EXPECT_EQ(at_a_.counts().read, 1U);
+  EXPECT_EQ(at_b_.counts().compared, 1U);
+  EXPECT_EQ(at_b_.counts().made, 0U);
+  EXPECT_EQ(at_a_.counts().volumes, 1U);
+  EXPECT_EQ(at_a_.counts().failing, 0U);
+}
+
+TEST_F(PointRoundsTest, AnHourLaterThereIsTheNextAndOldOnesGo) {
+  RunFor(minutes(4 * 60));
+  const std::vector<std::string> names = Names(on_a_);
+  ASSERT_THAT(names, SizeIs(2));
+  EXPECT_EQ(*PlannedPeriod(names[1]) - *PlannedPeriod(names[0]),
+            absl::Hours(1));
+  EXPECT_THAT(Names(on_b_), SizeIs(2));
+  EXPECT_GE(at_a_.counts().made, 4U);
+  EXPECT_THAT(names, Contains(ProofAtB().point));
+  EXPECT_GE(at_b_.counts().compared, 3U);
+}
+
+TEST_F(PointRoundsTest, WhatAPersonMadeStays) {
+  ASSERT_OK(MakeWhole("mine"));
+  RunFor(minutes(4 * 60));
+  EXPECT_THAT(Names(on_a_), SizeIs(3));
+  EXPECT_EQ(Names(on_a_).front(), "mine");
+}
+
+TEST_F(PointRoundsTest, DamageIsFoundByItself) {
+  RunFor(minutes(40));
+  ASSERT_TRUE(ProofAtB().whole());
+  // A rollback, which does not reach the copy.
+  a_.AddSnapshot(image_, "earlier", SnapshotKind::kUser);
+  ASSERT_OK(a_.Write(image_, 8));
+  ASSERT_OK(Sync());
+  a_.RollBack(image_, "earlier");
+  RunFor(minutes(70));
+  EXPECT_FALSE(ProofAtB().whole());
+  EXPECT_THAT(Promote(on_b_), Not(IsOk()));
+}
+
+TEST_F(PointRoundsTest, ARestartOrAnotherReplicaMakesNoSecondOne) {
+  RunFor(minutes(30));
+  const std::vector<std::string> names = Names(on_a_);
+  PointRounds another(on_a_.environment(), Runner());
+  world_.AdvanceToSecond(30);
+  another.Make();
+  another.Read();
+  EXPECT_EQ(Names(on_a_), names);
+  EXPECT_EQ(another.counts().made, 0U);
+  EXPECT_EQ(another.counts().read, 0U);
+}
+
+TEST_F(PointRoundsTest, ACopyThatWasComparedIsNotComparedAgain) {
+  RunFor(minutes(50));
+  ASSERT_EQ(at_b_.counts().compared, 1U);
+  PointRounds another(on_b_.environment(), Runner());
+  another.Make();
+  another.Read();
+  EXPECT_EQ(another.counts().compared, 0U);
+}
+
+TEST_F(PointRoundsTest, NothingIsAskedBeforeSomethingIsDue) {
+  Round();
+  ran_.clear();
+  at_a_.Make();
+  at_b_.Make();
+  EXPECT_THAT(ran_, IsEmpty());
+}
+
+TEST_F(PointRoundsTest, WithoutAPlanNothingIsAsked) {
+  Plan(on_a_, {});
+  Plan(on_b_, {});
+  world_.ClearCalls();
+  Round();
+  EXPECT_THAT(ran_, IsEmpty());
+  EXPECT_THAT(world_.Calls(), IsEmpty());
+  EXPECT_EQ(at_a_.counts().volumes, 0U);
+}
+
+TEST_F(PointRoundsTest, WhatFailsIsTriedAgainAndTold) {
+  b_.SetMirrorDaemon(DaemonState::kDown);
+  ASSERT_OK(a_.Write(image_, 9));
+  ASSERT_OK(MakeSync(on_a_).status());
+  Round();
+  EXPECT_THAT(Names(on_a_), IsEmpty()) << "the other site is not in step";
+  EXPECT_LT(took_, seconds(1)) << "others would wait";
+  EXPECT_EQ(at_a_.counts().failing, 1U);
+  EXPECT_GT(at_a_.counts().failed, 0U);
+  b_.SetMirrorDaemon(DaemonState::kRunning);
+  RunFor(minutes(20));
+  EXPECT_THAT(Names(on_a_), SizeIs(1));
+  EXPECT_EQ(at_a_.counts().failing, 0U);
+}
+
+// Who reads for hours finds the point still there.
+TEST_F(PointRoundsTest, APointThatIsBeingReadStays) {
+  world_.AdvanceToSecond(30);
+  at_a_.Make();
+  ASSERT_THAT(Names(on_a_), SizeIs(1));
+  const std::string read = Names(on_a_).front();
+  const auto hours_pass = [&](const OperationSpec& spec) {
+    if (spec.lane != Lane::kBulk) return;
+    before_ = nullptr;
+    for (int hour = 0; hour < 4; ++hour) {
+      world_.Advance(hours(1));
+      EXPECT_OK(Sync());
+      world_.AdvanceToSecond(30);
+      at_a_.Make();
+    }
+    EXPECT_THAT(Names(on_a_), AllOf(SizeIs(3), Contains(read)));
+  };
+  before_ = hours_pass;
+  at_a_.Read();
+  EXPECT_EQ(at_a_.counts().read, 1U);
+  EXPECT_EQ(at_a_.counts().failing, 0U);
+}
+
+TEST_F(PointRoundsTest, TheNewPrimaryGoesOn) {
+  RunFor(minutes(40));
+  ASSERT_OK(Demote(on_a_));
+  ASSERT_OK(Promote(on_b_));
+  const SteadyTime end = world_.Now() + minutes(90);
+  while (world_.Now() < end) {
+    const auto made = MakeSync(on_b_);
+    ASSERT_OK(made);
+    ASSERT_OK(AwaitSync(on_b_, *made));
+    Round();
+    world_.Advance(minutes(4));
+  }
+  EXPECT_GE(at_b_.counts().made, 1U);
+  EXPECT_THAT(Names(on_b_), Not(IsEmpty()));
+  EXPECT_GE(at_a_.counts().compared, 1U);
+}
+
+}  // namespace
+}  // namespace addons::testing
