@@ -148,9 +148,10 @@ std::string TextOf(const admin_pb::FailoverFinding& finding, bool with_cluster,
   std::string text =
       CleanLine(finding.image().empty() ? finding.volume_id() : finding.image(),
                 kMaxShownName);
-  if (!finding.claim().empty()) {
-    text = absl::StrCat(CleanLine(finding.claim(), kMaxShownName), " (", text,
-                        ")");
+  const std::string& known =
+      finding.claim().empty() ? finding.volume_name() : finding.claim();
+  if (!known.empty()) {
+    text = absl::StrCat(CleanLine(known, kMaxShownName), " (", text, ")");
   }
   if (with_cluster && !finding.cluster_id().empty()) {
     absl::StrAppend(&text, " of cluster ",

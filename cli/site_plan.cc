@@ -80,9 +80,10 @@ std::string WhatForceDoes(const Seen& seen) {
 
 /// As people call it.
 std::string NameOf(const admin_pb::FailoverFinding& finding) {
-  return !finding.claim().empty()   ? finding.claim()
-         : !finding.image().empty() ? finding.image()
-                                    : finding.volume_id();
+  return !finding.claim().empty()         ? finding.claim()
+         : !finding.volume_name().empty() ? finding.volume_name()
+         : !finding.image().empty()       ? finding.image()
+                                          : finding.volume_id();
 }
 
 Seen SeenVolume(const admin_pb::FailoverFinding& finding) {

@@ -21,6 +21,7 @@
 #include "replication/session.h"
 #include "replication/steps/health.h"
 #include "replication/verb_scope.h"
+#include "volume/told_entry.h"
 #include "volume/volume_directory.h"
 #include "volume/volume_id.h"
 
@@ -70,15 +71,11 @@ absl::StatusOr<Looked> LookAtListed(const ImageStatuses& listed,
   return Looked{std::move(view), std::move(rescue), proofs.status()};
 }
 
-/// The id of the volume whose image this is. NOT_FOUND: the journal of this
-/// site has no entry of it.
-absl::StatusOr<std::string> VolumeIdOf(const OpenedVolume& opened) {
-  VolumeId id;
-  id.cluster_id = opened.volume.cluster_id;
-  id.pool_id = opened.volume.pool_id;
-  ADDONS_ASSIGN_OR_RETURN(
-      id.uuid, UuidOfImage(*opened.reads, opened.volume.image_name()));
-  return id.ToString();
+/// What people call the volume; empty: its name says no more than the image's.
+std::string NameIn(const VolumeAttributes& entry) {
+  return entry.request_name == GeneratedRequestName(entry.image_name)
+             ? ""
+             : entry.request_name;
 }
 
 /// What calls for a volume are answered that has no entry.
@@ -157,6 +154,7 @@ void Check::Fill(const OpenedVolume& opened,
                  FailoverFinding* finding) {
   finding->image = opened.volume.ImageSpec();
   finding->cluster_id = opened.volume.cluster_id;
+  finding->volume_name = NameIn(opened.volume.attributes);
   if (!looked.ok()) {
     SetBoth(looked.status(), &finding->forecast);
     return;
@@ -188,14 +186,25 @@ void Check::Fill(const OpenedVolume& opened,
 /// No verb finds a volume that the journal does not have, whatever its image
 /// looks like.
 void Check::NameVolume(const OpenedVolume& opened, FailoverFinding* finding) {
-  auto id = VolumeIdOf(opened);
-  if (id.ok()) {
-    finding->volume_id = *std::move(id);
+  const auto entry =
+      FindEntryOfImage(*opened.reads, opened.volume.image_name());
+  const auto id_of = [&]() -> absl::StatusOr<std::string> {
+    ADDONS_RETURN_IF_ERROR(entry.status());
+    VolumeId id;
+    id.cluster_id = opened.volume.cluster_id;
+    id.pool_id = opened.volume.pool_id;
+    id.uuid = entry->uuid;
+    return id.ToString();
+  };
+  auto text = id_of();
+  if (text.ok()) {
+    finding->volume_id = *std::move(text);
+    finding->volume_name = NameIn(entry->attributes);
     return;
   }
-  finding->without_entry = absl::IsNotFound(id.status());
+  finding->without_entry = absl::IsNotFound(text.status());
   finding->forecast = PromoteForecast();
-  SetBoth(finding->without_entry ? WithoutEntry() : id.status(),
+  SetBoth(finding->without_entry ? WithoutEntry() : text.status(),
           &finding->forecast);
 }
 

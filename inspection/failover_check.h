@@ -24,6 +24,8 @@ struct FailoverFinding {
   std::string group_id;  // of which it is a member; empty: asked for itself
   ClusterId cluster_id;  // empty: it was not found
   std::string image;     // "pool/image"; empty: it was not found
+  /// csi.volname, the PersistentVolume's name mostly; empty: none is known.
+  std::string volume_name;
   /// "namespace/name" of its claim, as the image tells it; empty: it does not.
   std::string claim;
   /// What a comparison with a point has found of the copy; empty: none was

@@ -102,13 +102,13 @@ class NameSearch {
 absl::StatusOr<std::optional<ResolvedPlace>> NameSearch::OfImage(
     ResolvedPlace place) {
   ADDONS_ASSIGN_OR_RETURN(const auto pool, place.OpenPool(Access::kRead));
-  auto uuid = UuidOfImage(*pool, ImageName(name_.image));
-  if (absl::IsNotFound(uuid.status())) {
+  auto entry = FindEntryOfImage(*pool, ImageName(name_.image));
+  if (absl::IsNotFound(entry.status())) {
     NoteWithoutEntry(*pool);
     return std::nullopt;
   }
-  ADDONS_RETURN_IF_ERROR(uuid.status());
-  place.uuid = *std::move(uuid);
+  ADDONS_RETURN_IF_ERROR(entry.status());
+  place.uuid = std::move(entry->uuid);
   return place;
 }
 

@@ -144,6 +144,7 @@ void FillFinding(const FailoverFinding& finding,
   filled->set_cluster_id(finding.cluster_id.text());
   filled->set_image(finding.image);
   filled->set_claim(CleanLine(finding.claim, kMaxTextBytes));
+  filled->set_volume_name(CleanLine(finding.volume_name, kMaxTextBytes));
   filled->set_proof(CleanLine(finding.proof, kMaxTextBytes));
   filled->set_role(finding.role);
   filled->set_primary_elsewhere(

@@ -41,6 +41,9 @@ struct OperationSpec {
   /// to every verb on its keys that does not yield itself, and to a shutdown,
   /// also after its first change.
   bool yields = false;
+  /// Nobody has asked for it: not among the operations that have ended, where
+  /// those are looked for that somebody did.
+  bool routine = false;
   /// Keep an OK result for the retry when no caller was there to collect it.
   bool keep_result = false;
   /// Asked before this ends another operation: OK when its own user may. Runs

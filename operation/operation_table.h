@@ -88,7 +88,7 @@ class OperationTable {
   std::vector<OperationInfo> List() const;
 
   /// The last kMostEndedOperations that have ended, without those of the read
-  /// lane; the newest first.
+  /// lane and routine ones; the newest first.
   std::vector<EndedOperation> Ended() const;
 
   OperationStats stats() const;

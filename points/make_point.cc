@@ -37,6 +37,18 @@ absl::Status Refuse(const Session& session, absl::StatusCode code,
   return FailedTo(kPointAction, session.volume, code, reason);
 }
 
+/// Whether the image's record is of this point.
+absl::StatusOr<bool> IsRecorded(const Session& session, const MirrorView& view,
+                                const Point& point) {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
+                          session.reads->OpenImageByIdReadOnly(view.image_id));
+  ADDONS_ASSIGN_OR_RETURN(const auto metadata,
+                          image->ListMetadata(kPointRecordKey));
+  ADDONS_RETURN_IF_ERROR(image->Close());
+  const auto record = RecordReader::Open(metadata);
+  return record.ok() && record->header().IsOf(point, view.info);
+}
+
 /// What keeps a point from being made of what `view` shows. The point, where an
 /// earlier call has made it and it was not read yet.
 absl::StatusOr<std::optional<Point>> CheckImage(const Session& session,
@@ -57,15 +69,9 @@ absl::StatusOr<std::optional<Point>> CheckImage(const Session& session,
                                " points, and no more are possible; remove "
                                "some"));
   }
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
-                          session.reads->OpenImageByIdReadOnly(view.image_id));
-  ADDONS_ASSIGN_OR_RETURN(const auto metadata,
-                          image->ListMetadata(kPointRecordKey));
-  ADDONS_RETURN_IF_ERROR(image->Close());
-  const auto record = RecordReader::Open(metadata);
-  if (!record.ok() || !record->header().IsOf(*present, view.info)) {
-    return present;
-  }
+  ADDONS_ASSIGN_OR_RETURN(const bool recorded,
+                          IsRecorded(session, view, *present));
+  if (!recorded) return present;
   return Refuse(session, absl::StatusCode::kAlreadyExists,
                 absl::StrCat("it has a point '", name,
                              "' that was read already; `rbd-addons sync` "
@@ -247,11 +253,15 @@ absl::StatusOr<SyncSnapshot> Store(
                                "' was removed while it was read; make it "
                                "anew"));
   }
+  ADDONS_ASSIGN_OR_RETURN(const bool recorded,
+                          IsRecorded(session, view, *present));
   ADDONS_RETURN_IF_ERROR(AwaitSyncTurn(session, view, kWords));
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   session.context.Step("storing what was read");
   return MakeCarrier(session, view, kWords, [&](Image& image) {
-    return ReplacePointRecord(image, record);
+    // A digest is of one snapshot: another daemon was at it, too, and the other
+    // site may have compared its copy with that one.
+    return recorded ? absl::OkStatus() : ReplacePointRecord(image, record);
   });
 }
 
@@ -307,9 +317,11 @@ absl::StatusOr<bool> RemovePoint(OperationContext& context,
                                  const VolumeTarget& target,
                                  const std::string& name) {
   ADDONS_RETURN_IF_ERROR(CheckPointName(name));
+  SessionOptions options;
+  options.although_full = true;
   return RunForResult<bool>(
       context, environment, target, kPointAction,
-      [&](Session& session) { return Remove(session, name); });
+      [&](Session& session) { return Remove(session, name); }, options);
 }
 
 }  // namespace addons

@@ -64,7 +64,8 @@ absl::StatusOr<MadePoint> MakePoint(OperationContext& context,
 
 /// Puts a record (DigestPoint()) into the image's metadata in the place of the
 /// one before, and makes the mirror snapshot that carries it. UNAVAILABLE: the
-/// point is not there any more. Otherwise as MakePoint().
+/// point is not there any more. A record of this point that is there stays.
+/// Otherwise as MakePoint().
 absl::StatusOr<SyncSnapshot> StoreRecord(
     OperationContext& context, ReplicationEnvironment& environment,
     const VolumeTarget& target, const std::string& name, uint64_t snapshot,

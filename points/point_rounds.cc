@@ -1,6 +1,7 @@
 #include "points/point_rounds.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -17,17 +18,40 @@ namespace addons {
 namespace {
 
 using std::chrono::minutes;
+using std::chrono::seconds;
 
-/// When a point that was not made is tried again: soon, because the other site
-/// may be in step then, and not too often where points are days apart.
-SteadyDuration RetryOf(const PointPlan& plan) {
-  return std::clamp<minutes>(plan.front().every / 20, minutes(1), minutes(10));
+absl::Time Now(ReplicationEnvironment& environment) {
+  return absl::FromChrono(environment.clock.WallNow());
 }
 
-/// When a copy is looked at again, for a record that may have arrived, and when
-/// a reading that has failed begins anew.
+/// When a point that was not made is tried again: soon, because the other site
+/// may be in step then, and not too often where points are days apart. Not at
+/// the same second of a schedule's minutes again and again.
+SteadyDuration RetryOf(const PointPlan& plan, int tries) {
+  constexpr int kSoon = 3;
+  const minutes pause = tries <= kSoon
+                            ? minutes(1)
+                            : std::clamp<minutes>(plan.front().every / 20,
+                                                  minutes(1), minutes(10));
+  return pause + seconds(20) * (tries % 3);
+}
+
+/// When a copy is looked at again, for a record that may have arrived.
 SteadyDuration LookAgainOf(const PointPlan& plan) {
   return std::clamp<minutes>(plan.front().every / 4, minutes(4), minutes(15));
+}
+
+/// When a reading that has failed begins anew.
+SteadyDuration ReadAgainOf(const PointPlan& plan, int tries) {
+  constexpr int kMostDoubled = 10;
+  return std::min<SteadyDuration>(
+      LookAgainOf(plan) * (1 << std::clamp(tries - 1, 0, kMostDoubled)),
+      std::max<minutes>(plan.back().every, kShortestRecordInterval));
+}
+
+/// How long what may pass is not told.
+SteadyDuration GraceOf(const PointPlan& plan) {
+  return std::clamp<minutes>(plan.front().every / 4, minutes(10), minutes(60));
 }
 
 /// It may be otherwise in minutes. Anything else is up to a person, or to the
@@ -45,51 +69,64 @@ PlannedPointCounts PointRounds::counts() const {
   PlannedPointCounts counts = counts_;
   counts.volumes = plans.size();
   for (const Planned& planned : plans) {
-    const auto volume = volumes_.find(planned.volume_id);
-    if (volume == volumes_.end()) continue;
-    const bool well =
-        volume->second.not_made.empty() && volume->second.not_read.empty();
+    const auto found = volumes_.find(planned.volume_id);
+    if (found == volumes_.end()) continue;
+    const Volume& volume = found->second;
+    const bool well = volume.making.told.empty() && volume.read.told.empty();
     counts.failing += well ? 0 : 1;
+    counts.unread += volume.reading == Reading::kNone ? 0 : 1;
   }
   return counts;
 }
 
-void PointRounds::NoteTrouble(const Planned& planned,
-                              std::string Volume::*trouble,
+void PointRounds::NoteTrouble(const Planned& planned, Trouble Volume::*which,
                               const absl::Status& status) {
   if (absl::IsCancelled(status)) return;
-  std::string text(status.ok() ? "" : status.message());
+  const std::string text(status.ok() ? "" : status.message());
   {
+    const SteadyTime now = environment_.clock.Now();
     const MutexLock lock(mutex_);
-    counts_.failed += status.ok() ? 0 : 1;
-    std::string& known = volumes_[planned.volume_id].*trouble;
-    if (known == text) return;
-    known = text;
+    Trouble& trouble = volumes_[planned.volume_id].*which;
+    if (!status.ok()) {
+      ++counts_.failed;
+      ++trouble.tries;
+      if (!trouble.since.has_value()) trouble.since = now;
+      if (MayPass(status) && now - *trouble.since < GraceOf(planned.plan)) {
+        return;
+      }
+    } else {
+      trouble.since.reset();
+      trouble.tries = 0;
+    }
+    if (trouble.told == text) return;
+    trouble.told = text;
   }
   if (status.ok()) {
     Log().info("planned points go on volume={}",
                Quoted(planned.volume_id.text()));
-  } else {
-    Log().warn("planned points do not go on volume={}: {}",
-               Quoted(planned.volume_id.text()), Quoted(text));
-    HistoryEvent event;
-    event.object = planned.volume_id.text();
-    event.verb = "planned points";
-    event.user = planned.user->id;
-    environment_.history.AddAnswered(std::move(event), status);
+    return;
   }
+  Log().warn("planned points do not go on volume={}: {}",
+             Quoted(planned.volume_id.text()), Quoted(text));
+  HistoryEvent event;
+  event.object = planned.volume_id.text();
+  event.verb = "planned points";
+  event.user = planned.user->id;
+  environment_.history.AddAnswered(std::move(event), status);
 }
 
 void PointRounds::SetReading(const Planned& planned, Reading reading,
                              std::string point) {
   const MutexLock lock(mutex_);
   Volume& volume = volumes_[planned.volume_id];
-  if (volume.busy || (volume.reading == reading && volume.point == point)) {
-    return;
-  }
+  if (volume.busy) return;
+  // What could not be read is not wanted any more.
+  if (reading == Reading::kNone) volume.read = {};
+  if (volume.reading == reading && volume.point == point) return;
   volume.reading = reading;
   volume.point = std::move(point);
   volume.read_at.reset();
+  volume.digested.reset();
 }
 
 bool PointRounds::IsBeingRead(const Planned& planned,
@@ -113,8 +150,11 @@ absl::StatusOr<std::any> PointRounds::RunOn(const Planned& planned,
   spec.object = absl::StrCat("volume '", planned.volume_id.text(), "'");
   spec.parameters =
       CallFingerprint(spec.verb, *planned.user, {{"about", task.about}});
+  spec.routine = true;
   if (task.lane == Lane::kBulk) {
     MakeLongRead(task.action, planned.volume_id.text(), &spec);
+    // To what a person has read.
+    spec.yields = true;
   }
   spec.lane = task.lane;
   return run_(spec, task.patience, std::move(work));
@@ -140,49 +180,75 @@ absl::StatusOr<Result> PointRounds::RunFor(
   return std::move(*value);
 }
 
+/// What is due may have been made by another replica meanwhile. `seen` has it
+/// then, or what was made here.
+absl::Status PointRounds::MakeDue(const Planned& planned, SeenPoints* seen) {
+  const VolumeTarget target{planned.volume_id, planned.user};
+  const auto make =
+      [&environment = environment_, target, plan = planned.plan](
+          OperationContext& context) -> absl::StatusOr<SeenPoints> {
+    ADDONS_ASSIGN_OR_RETURN(SeenPoints now,
+                            LookAtPoints(context, environment, target));
+    const std::string name =
+        PlanWork(plan, now.points, SiteMark(now.mirror_uuid), Now(environment))
+            .make;
+    if (!now.primary || name.empty()) return now;
+    ADDONS_RETURN_IF_ERROR(
+        MakePoint(context, environment, target, name, WhenNotInStep::kRefuse)
+            .status());
+    now.made = name;
+    ListedPoint& point = now.points.emplace_back();
+    point.name = name;
+    return now;
+  };
+  ADDONS_ASSIGN_OR_RETURN(
+      *seen,
+      RunFor<SeenPoints>(planned,
+                         {"make a planned point", "make a planned point of",
+                          Lane::kControl, kPatience, ""},
+                         make));
+  if (seen->made.empty()) return absl::OkStatus();
+  const MutexLock lock(mutex_);
+  ++counts_.made;
+  return absl::OkStatus();
+}
+
 absl::Status PointRounds::KeepPrimary(const Planned& planned,
                                       const SeenPoints& seen,
                                       SteadyDuration* again) {
   const VolumeTarget target{planned.volume_id, planned.user};
-  const absl::Time now = absl::FromChrono(environment_.clock.WallNow());
-  std::vector<ListedPoint> points = seen.points;
-  PlannedWork work = PlanWork(planned.plan, points, now);
-  *again = absl::ToChronoNanoseconds(work.next - now);
+  SeenPoints now = seen;
+  const auto work_now = [&] {
+    return PlanWork(planned.plan, now.points, SiteMark(now.mirror_uuid),
+                    Now(environment_));
+  };
+  PlannedWork work = work_now();
+  absl::Status status;
   if (!work.make.empty()) {
-    const Task task = {"make a planned point", "make a planned point of",
-                       Lane::kControl, kPatience, work.make};
-    ADDONS_RETURN_IF_ERROR(
-        RunFor<MadePoint>(planned, task,
-                          [&environment = environment_, target,
-                           name = work.make](OperationContext& context) {
-                            return MakePoint(context, environment, target, name,
-                                             WhenNotInStep::kRefuse);
-                          })
-            .status());
-    ListedPoint made;
-    made.name = work.make;
-    points.push_back(made);
-    {
-      const MutexLock lock(mutex_);
-      ++counts_.made;
-    }
-    work = PlanWork(planned.plan, points, now);
+    status.Update(MakeDue(planned, &now));
+    if (!status.ok()) now = seen;
+    if (!now.primary) return status;
+    work = work_now();
   }
+  *again =
+      absl::ToChronoNanoseconds(work.next - Now(environment_)) + kAfterPeriod;
   SetReading(planned, work.read.empty() ? Reading::kNone : Reading::kRecord,
              work.read);
+  // Also where none was made: for want of room, maybe.
   for (const std::string& name : work.remove) {
+    if (absl::IsCancelled(status)) break;
     if (IsBeingRead(planned, name)) continue;
-    const Task task = {"remove a planned point", "remove a planned point of",
-                       Lane::kControl, kPatience, name};
-    ADDONS_RETURN_IF_ERROR(
-        RunFor<bool>(planned, task,
+    status.Update(
+        RunFor<bool>(planned,
+                     {"remove a planned point", "remove a planned point of",
+                      Lane::kControl, kPatience, name},
                      [&environment = environment_, target,
                       name](OperationContext& context) {
                        return RemovePoint(context, environment, target, name);
                      })
             .status());
   }
-  return absl::OkStatus();
+  return status;
 }
 
 void PointRounds::KeepCopy(const Planned& planned, const SeenPoints& seen) {
@@ -200,18 +266,17 @@ void PointRounds::KeepCopy(const Planned& planned, const SeenPoints& seen) {
              due ? recorded->name : "");
 }
 
-void PointRounds::MakeFor(const Planned& planned, std::set<ClusterId>* away) {
+void PointRounds::MakeFor(const Planned& planned, SlowFailures* slow) {
+  constexpr int kMostSlow = 2;
+  const SteadyTime began = environment_.clock.Now();
   {
     const MutexLock lock(mutex_);
     const Volume& volume = volumes_[planned.volume_id];
-    if (volume.look_at.has_value() &&
-        environment_.clock.Now() < *volume.look_at) {
-      return;
-    }
+    if (volume.look_at.has_value() && began < *volume.look_at) return;
   }
   const auto key = environment_.resolver.KeyOfVolume(planned.volume_id);
   const ClusterId cluster = key.ok() ? key->cluster_id : ClusterId();
-  if (away->contains(cluster)) return;
+  if ((*slow)[cluster] >= kMostSlow) return;
   const VolumeTarget target{planned.volume_id, planned.user};
   const auto seen = RunFor<SeenPoints>(
       planned,
@@ -219,25 +284,28 @@ void PointRounds::MakeFor(const Planned& planned, std::set<ClusterId>* away) {
       [&environment = environment_, target](OperationContext& context) {
         return LookAtPoints(context, environment, target);
       });
+  if (absl::IsNotFound(seen.status()) ||
+      absl::IsFailedPrecondition(seen.status())) {
+    Log().info("a plan of points ends volume={}: {}",
+               Quoted(planned.volume_id.text()),
+               Quoted(seen.status().message()));
+    environment_.point_plans.Drop(planned.volume_id);
+    return;
+  }
   absl::Status status = seen.status();
-  SteadyDuration again =
-      MayPass(status) ? RetryOf(planned.plan) : LookAgainOf(planned.plan);
-  if (MayPass(status)) away->insert(cluster);
+  SteadyDuration again = LookAgainOf(planned.plan);
   if (status.ok() && seen->primary) {
-    SteadyDuration next{};
-    status = KeepPrimary(planned, *seen, &next);
-    again = MayPass(status) ? RetryOf(planned.plan) : next;
+    status = KeepPrimary(planned, *seen, &again);
   } else if (status.ok()) {
     KeepCopy(planned, *seen);
   }
-  NoteTrouble(planned, &Volume::not_made, status);
+  const SteadyTime now = environment_.clock.Now();
+  if (MayPass(status) && now - began >= kPatience / 2) ++(*slow)[cluster];
+  NoteTrouble(planned, &Volume::making, status);
   const MutexLock lock(mutex_);
   Volume& volume = volumes_[planned.volume_id];
-  volume.tries = status.ok() ? 0 : volume.tries + 1;
-  // Not at the same second of a schedule's minutes again and again, when the
-  // other site is just not in step.
-  again += std::chrono::seconds(20) * (volume.tries % 3);
-  volume.look_at = environment_.clock.Now() + again;
+  if (MayPass(status)) again = RetryOf(planned.plan, volume.making.tries);
+  volume.look_at = now + again;
 }
 
 void PointRounds::Make() {
@@ -247,40 +315,52 @@ void PointRounds::Make() {
     for (const Planned& one : plans) planned.insert(one.volume_id);
     const MutexLock lock(mutex_);
     std::erase_if(volumes_, [&planned](const auto& volume) {
-      return !planned.contains(volume.first);
+      return !volume.second.busy && !planned.contains(volume.first);
     });
   }
-  std::set<ClusterId> away;
-  for (const Planned& planned : plans) MakeFor(planned, &away);
+  SlowFailures slow;
+  for (const Planned& planned : plans) MakeFor(planned, &slow);
 }
 
 absl::Status PointRounds::ReadRecord(const Planned& planned,
-                                     const std::string& point) {
+                                     const Volume& due) {
   const VolumeTarget target{planned.volume_id, planned.user};
-  ADDONS_ASSIGN_OR_RETURN(
-      const DigestedPoint digested,
-      RunFor<DigestedPoint>(planned,
-                            {"digest a planned point", "read a point of",
-                             Lane::kBulk, kReadPatience, point},
-                            [&environment = environment_, target,
-                             point](OperationContext& context) {
-                              return DigestPoint(context, environment, target,
-                                                 point, kBytesPerSecond);
-                            }));
-  ADDONS_RETURN_IF_ERROR(
-      RunFor<SyncSnapshot>(planned,
-                           {"store a planned point", "store what was read of",
-                            Lane::kControl, std::chrono::minutes(5), point},
-                           [&environment = environment_, target, point,
-                            digested](OperationContext& context) {
-                             return StoreRecord(context, environment, target,
-                                                point, digested.snapshot,
-                                                digested.record);
-                           })
-          .status());
-  const MutexLock lock(mutex_);
-  ++counts_.read;
-  return absl::OkStatus();
+  std::shared_ptr<const DigestedPoint> digested = due.digested;
+  if (digested == nullptr) {
+    // Another replica may have read one while this one waited.
+    const auto digest =
+        [&environment = environment_, target, plan = planned.plan,
+         point = due.point](
+            OperationContext& context) -> absl::StatusOr<DigestedPoint> {
+      ADDONS_ASSIGN_OR_RETURN(const SeenPoints now,
+                              LookAtPoints(context, environment, target));
+      const PlannedWork work = PlanWork(
+          plan, now.points, SiteMark(now.mirror_uuid), Now(environment));
+      if (!now.primary || work.read.empty()) return DigestedPoint();
+      return DigestPoint(context, environment, target, point, kBytesPerSecond);
+    };
+    ADDONS_ASSIGN_OR_RETURN(
+        DigestedPoint read,
+        RunFor<DigestedPoint>(planned,
+                              {"digest a planned point", "read a point of",
+                               Lane::kBulk, kReadPatience, due.point},
+                              digest));
+    if (read.record.empty()) return absl::OkStatus();
+    digested = std::make_shared<const DigestedPoint>(std::move(read));
+    const MutexLock lock(mutex_);
+    ++counts_.read;
+    volumes_[planned.volume_id].digested = digested;
+  }
+  return RunFor<SyncSnapshot>(
+             planned,
+             {"store a planned point", "store what was read of", Lane::kControl,
+              minutes(5), due.point},
+             [&environment = environment_, target, point = due.point,
+              digested](OperationContext& context) {
+               return StoreRecord(context, environment, target, point,
+                                  digested->snapshot, digested->record);
+             })
+      .status();
 }
 
 absl::Status PointRounds::Compare(const Planned& planned) {
@@ -314,14 +394,16 @@ absl::Status PointRounds::Compare(const Planned& planned) {
 
 bool PointRounds::TakeReading(const Planned& planned, Volume* due) {
   const MutexLock lock(mutex_);
-  const auto volume = volumes_.find(planned.volume_id);
-  if (volume == volumes_.end() || volume->second.reading == Reading::kNone ||
-      (volume->second.read_at.has_value() &&
-       environment_.clock.Now() < *volume->second.read_at)) {
+  const auto found = volumes_.find(planned.volume_id);
+  if (found == volumes_.end()) return false;
+  Volume& volume = found->second;
+  if (volume.reading == Reading::kNone ||
+      (volume.read_at.has_value() &&
+       environment_.clock.Now() < *volume.read_at)) {
     return false;
   }
-  volume->second.busy = true;
-  *due = volume->second;
+  volume.busy = true;
+  *due = volume;
   return true;
 }
 
@@ -330,14 +412,17 @@ void PointRounds::Read() {
     Volume due;
     if (!TakeReading(planned, &due)) continue;
     const absl::Status status = due.reading == Reading::kRecord
-                                    ? ReadRecord(planned, due.point)
+                                    ? ReadRecord(planned, due)
                                     : Compare(planned);
-    NoteTrouble(planned, &Volume::not_read, status);
+    NoteTrouble(planned, &Volume::read, status);
     const MutexLock lock(mutex_);
     Volume& volume = volumes_[planned.volume_id];
     volume.busy = false;
-    volume.read_at = environment_.clock.Now() + LookAgainOf(planned.plan);
-    if (status.ok()) volume.reading = Reading::kNone;
+    volume.read_at =
+        environment_.clock.Now() + ReadAgainOf(planned.plan, volume.read.tries);
+    if (!status.ok()) continue;
+    volume.reading = Reading::kNone;
+    volume.digested.reset();
   }
 }
 

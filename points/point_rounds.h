@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 
@@ -27,26 +27,31 @@ namespace addons {
 /// What came of the plans, since the daemon has started.
 struct PlannedPointCounts {
   uint64_t made = 0;
-  uint64_t failed = 0;  // tries; one is repeated within minutes
+  uint64_t failed = 0;  // tries
   uint64_t read = 0;    // on primaries, for their records
   uint64_t compared = 0;
   size_t volumes = 0;  // that have a plan now
-  size_t failing = 0;  // those of them whose last try has failed
+  size_t failing = 0;  // those of them whose plan does not go on
+  size_t unread = 0;   // those with a point that waits to be read or compared
 };
 
 /// Carries out the plans of environment.point_plans. Of a primary: makes the
 /// point that is due, removes those that no interval keeps, and reads the one
 /// whose record is due. Of a copy: compares it with a point whose record has
 /// arrived. Everything is told by the images and their points (planned_work.h);
-/// what is remembered here is when to look again.
+/// what is remembered here is when to look again. A volume that is not there,
+/// or not replicated, any more loses its plan.
 class PointRounds {
  public:
   /// How long one volume may keep the others waiting while its point is made.
-  static constexpr std::chrono::seconds kPatience{30};
+  static constexpr std::chrono::seconds kPatience{60};
   /// Of a reading.
   static constexpr std::chrono::hours kReadPatience{48};
   /// How fast it reads: as `rbd-addons verify` without --rate.
   static constexpr uint64_t kBytesPerSecond = uint64_t{64} << 20;
+  /// Periods begin when Ceph's manager makes mirror snapshots, too. By then
+  /// these have arrived, mostly.
+  static constexpr std::chrono::seconds kAfterPeriod{75};
 
   /// Runs `work` as the operation that `spec` describes, and waits for it, for
   /// `patience` at most; it may run on then, and an equal operation is joined.
@@ -60,11 +65,14 @@ class PointRounds {
       : environment_(environment), run_(std::move(run)) {}
 
   /// Looks at the volumes that are due, one after the other; makes and removes
-  /// their points. A cluster that does not answer is not asked again in the
-  /// same round. What fails is logged once until it changes. For one thread.
+  /// their points. A cluster that is slow to fail is not asked again in the
+  /// same round. What does not go on is told once, in log and history: at once
+  /// where a person has to do something, after a while where it may pass. For
+  /// one thread.
   void Make();
-  /// Reads the points that Make() has found due, one after the other. For
-  /// another thread: it may take hours.
+  /// Reads the points that Make() has found due, one after the other. What
+  /// fails is begun anew after a pause that doubles each time. For another
+  /// thread: it may take hours.
   void Read();
 
   PlannedPointCounts counts() const;
@@ -72,29 +80,29 @@ class PointRounds {
  private:
   using Planned = PointPlans::Planned;
   enum class Reading { kNone, kRecord, kCompare };
+  /// Of Make(), or of Read().
+  struct Trouble {
+    std::optional<SteadyTime> since;  // nullopt: the last try went well
+    int tries = 0;                    // in vain, since then
+    std::string told;                 // to people; empty: nothing yet
+  };
   struct Volume {
     std::optional<SteadyTime> look_at;  // nullopt: at once
     Reading reading = Reading::kNone;
     std::string point;  // that is to be read
-    int tries = 0;      // in vain, since the last that was not
     bool busy = false;  // it is being read
     std::optional<SteadyTime> read_at;
+    /// What was read, and is not stored yet.
+    std::shared_ptr<const DigestedPoint> digested;
     /// The record that was compared last here.
     int64_t compared = 0;
-    /// Of Make(), and of Read(); empty: the last try went well.
-    std::string not_made;
-    std::string not_read;
+    Trouble making;
+    Trouble read;
   };
+  /// Failures of this round that took long, by cluster.
+  using SlowFailures = std::map<ClusterId, int>;
 
-  void MakeFor(const Planned& planned, std::set<ClusterId>* away);
-  absl::Status KeepPrimary(const Planned& planned, const SeenPoints& seen,
-                           SteadyDuration* again);
-  void KeepCopy(const Planned& planned, const SeenPoints& seen);
-  /// What is to be read of it now; it is busy then. false: nothing.
-  bool TakeReading(const Planned& planned, Volume* due);
-  absl::Status ReadRecord(const Planned& planned, const std::string& point);
-  absl::Status Compare(const Planned& planned);
-  /// How a verb is told as an operation on a volume, and what it does there.
+  /// How a verb is told as an operation on a volume.
   struct Task {
     const char* verb;
     const char* action;
@@ -109,10 +117,20 @@ class PointRounds {
   absl::StatusOr<Result> RunFor(
       const Planned& planned, const Task& task,
       std::function<absl::StatusOr<Result>(OperationContext&)> work);
+
+  void MakeFor(const Planned& planned, SlowFailures* slow);
+  absl::Status KeepPrimary(const Planned& planned, const SeenPoints& seen,
+                           SteadyDuration* again);
+  absl::Status MakeDue(const Planned& planned, SeenPoints* seen);
+  void KeepCopy(const Planned& planned, const SeenPoints& seen);
+  /// What is to be read of it now; it is busy then. false: nothing.
+  bool TakeReading(const Planned& planned, Volume* due);
+  absl::Status ReadRecord(const Planned& planned, const Volume& due);
+  absl::Status Compare(const Planned& planned);
   /// What is being read stays as it is.
   void SetReading(const Planned& planned, Reading reading, std::string point);
   bool IsBeingRead(const Planned& planned, const std::string& point) const;
-  void NoteTrouble(const Planned& planned, std::string Volume::*trouble,
+  void NoteTrouble(const Planned& planned, Trouble Volume::*which,
                    const absl::Status& status);
 
   ReplicationEnvironment& environment_;

@@ -11,6 +11,7 @@
 #include "operation/run_operation.h"
 #include "points/long_read.h"
 #include "points/make_point.h"
+#include "points/planned_work.h"
 #include "points/prove.h"
 #include "replication/replication_service_call.h"
 #include "rpc/text.h"
@@ -76,6 +77,11 @@ grpc::ServerUnaryReactor* PointsService::CreatePoint(
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& rpc_call) -> Reply {
+        if (ParsePlannedName(request->name()).has_value()) {
+          return InvalidField("name",
+                              "is as the points of plans are called, which "
+                              "remove them in their time; take another one");
+        }
         ADDONS_ASSIGN_OR_RETURN(
             SourceCall call,
             PrepareVolumeCall(environment_.resolver, *request, "create point",

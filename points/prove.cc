@@ -166,6 +166,7 @@ absl::StatusOr<SeenPoints> LookAtPoints(OperationContext& context,
     const auto record = RecordReader::Open(metadata);
     SeenPoints seen;
     seen.primary = image.view.info.primary;
+    ADDONS_ASSIGN_OR_RETURN(seen.mirror_uuid, image.opened.reads->MirrorUuid());
     seen.copy = IsCopy(image.view);
     seen.proof = image.view.proof;
     for (const Point& point : PointsIn(image.view.other_snapshots)) {

@@ -46,6 +46,7 @@ struct ReplicationEnvironment {
         timeline(steady_clock),
         manager(steady_clock),
         series(steady_clock),
+        point_plans(steady_clock),
         watched(steady_clock),
         schedule_sweeps(steady_clock, std::chrono::minutes(10)),
         leases(steady_clock, replication_options.leases),

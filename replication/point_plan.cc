@@ -1,6 +1,7 @@
 #include "replication/point_plan.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -69,21 +70,55 @@ absl::StatusOr<PointPlan> ParsePointPlan(const std::string& text) {
   return plan;
 }
 
-bool PointPlans::Note(const VolumeHandle& volume_id, const CephUserRef& user,
-                      PointPlan plan) {
-  const MutexLock lock(mutex_);
-  if (plan.empty()) {
+bool PointPlans::Set(const VolumeHandle& volume_id, Entry entry) {
+  if (entry.plan.empty()) {
     plans_.erase(volume_id);
     return true;
   }
   const auto known = plans_.find(volume_id);
-  if (known == plans_.end() && plans_.size() >= kMost) return false;
-  plans_[volume_id] = {user, std::move(plan)};
+  if (known == plans_.end() && plans_.size() >= kMost) {
+    return std::exchange(told_full_, true);
+  }
+  entry.renewed_at = clock_.Now();
+  if (known != plans_.end()) entry.renewals = known->second.renewals + 1;
+  plans_[volume_id] = std::move(entry);
   return true;
 }
 
-std::vector<PointPlans::Planned> PointPlans::All() const {
+bool PointPlans::Note(const VolumeHandle& volume_id, const CephUserRef& user,
+                      PointPlan plan) {
   const MutexLock lock(mutex_);
+  return Set(volume_id, {user, std::move(plan), "", {}, 0});
+}
+
+bool PointPlans::NoteGroup(const std::string& group_id,
+                           const std::vector<VolumeHandle>& members,
+                           const CephUserRef& user, const PointPlan& plan) {
+  const MutexLock lock(mutex_);
+  const std::set<VolumeHandle> present(members.begin(), members.end());
+  std::erase_if(plans_, [&](const auto& planned) {
+    return planned.second.group_id == group_id &&
+           !present.contains(planned.first);
+  });
+  bool all = true;
+  for (const VolumeHandle& member : present) {
+    all = Set(member, {user, plan, group_id, {}, 0}) && all;
+  }
+  return all;
+}
+
+void PointPlans::Drop(const VolumeHandle& volume_id) {
+  const MutexLock lock(mutex_);
+  plans_.erase(volume_id);
+}
+
+std::vector<PointPlans::Planned> PointPlans::All() {
+  const SteadyTime now = clock_.Now();
+  const MutexLock lock(mutex_);
+  std::erase_if(plans_, [now](const auto& planned) {
+    return planned.second.renewals >= kOfAnOperator &&
+           now - planned.second.renewed_at > kForgetAfter;
+  });
   std::vector<Planned> all;
   all.reserve(plans_.size());
   for (const auto& [volume_id, entry] : plans_) {

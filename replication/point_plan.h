@@ -9,6 +9,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "base/clock.h"
 #include "base/mutex.h"
 #include "ceph/cluster.h"
 #include "volume/csi_handle.h"
@@ -37,10 +38,15 @@ inline constexpr int kMostPlannedPoints = 400;
 absl::StatusOr<PointPlan> ParsePointPlan(const std::string& text);
 
 /// The plans of the volumes that calls have named, with the newest user of such
-/// a call: in memory only. Thread-safe.
+/// a call: in memory only. An operator repeats its calls, to one replica of the
+/// daemon at a time: a plan that was renewed again and again, and then not for
+/// kForgetAfter, is another replica's now. One that a person has brought once
+/// stays. Thread-safe.
 class PointPlans {
  public:
   static constexpr size_t kMost = 5000;
+  static constexpr std::chrono::hours kForgetAfter{25};
+  static constexpr int kOfAnOperator = 3;  // renewals
 
   struct Planned {
     VolumeHandle volume_id;
@@ -48,19 +54,38 @@ class PointPlans {
     PointPlan plan;
   };
 
+  /// `clock` is not owned.
+  explicit PointPlans(Clock& clock) : clock_(clock) {}
+
   /// A call with this plan was OK; one without ends it. Beyond kMost volumes
-  /// nothing more is remembered, and false returned.
+  /// nothing more is remembered, and false returned, once.
   bool Note(const VolumeHandle& volume_id, const CephUserRef& user,
             PointPlan plan);
-  /// By volume id.
-  std::vector<Planned> All() const;
+  /// The same of a call for a volume group with these members, each of which
+  /// has a plan of its own then: their points are of several moments. Who is no
+  /// member any more has none.
+  bool NoteGroup(const std::string& group_id,
+                 const std::vector<VolumeHandle>& members,
+                 const CephUserRef& user, const PointPlan& plan);
+  /// The volume is not there, or not replicated, any more.
+  void Drop(const VolumeHandle& volume_id);
+  /// By volume id. Forgets what is old first.
+  std::vector<Planned> All();
 
  private:
   struct Entry {
     CephUserRef user;
     PointPlan plan;
+    std::string group_id;  // whose call has brought it; empty: the volume's own
+    SteadyTime renewed_at{};
+    int renewals = 0;
   };
-  mutable Mutex mutex_;
+  bool Set(const VolumeHandle& volume_id, Entry entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  Clock& clock_;
+  Mutex mutex_;
+  bool told_full_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<VolumeHandle, Entry> plans_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -78,12 +78,11 @@ grpc::ServerUnaryReactor* DisableForeign(
       });
 }
 
-/// Where a group's class asks for points of each member.
-absl::Status RefusePointsOfGroup(const ReplicationParameters& parameters) {
-  if (parameters.points.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "parameter 'points' is of volumes: a group has no points yet; leave it "
-      "out of the VolumeGroupReplicationClass's parameters");
+void WarnOfPlans(const std::string& id) {
+  Log().warn(
+      "no points are made of it, or of some of it: as many volumes as are "
+      "possible have a plan id={} most={}",
+      Quoted(id), PointPlans::kMost);
 }
 
 }  // namespace
@@ -147,13 +146,21 @@ Reply ReplicationService::PlanPoints(const SourceCall& call, PointPlan plan,
                                    const absl::Status& status) mutable {
     if (status.ok() && !environment_.point_plans.Note(
                            target.volume_id, target.user, std::move(plan))) {
-      Log().warn(
-          "no points are made of it: as many volumes as are possible have "
-          "a plan volume={} most={}",
-          Quoted(target.volume_id.text()), PointPlans::kMost);
+      WarnOfPlans(target.volume_id.text());
     }
     return status;
   });
+}
+
+absl::Status ReplicationService::PlanGroupPoints(const GroupTarget& target,
+                                                 const PointPlan& plan,
+                                                 absl::Status done) {
+  if (done.ok() &&
+      !environment_.point_plans.NoteGroup(target.group_id.text(),
+                                          target.members, target.user, plan)) {
+    WarnOfPlans(target.group_id.text());
+  }
+  return done;
 }
 
 Reply ReplicationService::Recorded(AskedFor asked, Reply reply) {
@@ -181,13 +188,14 @@ grpc::ServerUnaryReactor* ReplicationService::EnableVolumeReplication(
         if (call.is_group) {
           ADDONS_RETURN_IF_ERROR(
               CheckGroupReplication(environment_.options, map));
-          ADDONS_RETURN_IF_ERROR(RefusePointsOfGroup(parameters));
-          return RunGroupVerb(call, rpc_call,
-                              [this, parameters](OperationContext& operation,
-                                                 const GroupTarget& target) {
-                                return EnableGroup(operation, environment_,
-                                                   target, parameters);
-                              });
+          return RunGroupVerb(
+              call, rpc_call,
+              [this, parameters](OperationContext& operation,
+                                 const GroupTarget& target) {
+                return PlanGroupPoints(
+                    target, parameters.points,
+                    EnableGroup(operation, environment_, target, parameters));
+              });
         }
         return PlanPoints(
             call, parameters.points,
@@ -216,17 +224,18 @@ grpc::ServerUnaryReactor* ReplicationService::DisableVolumeReplication(
         call.spec.action = "disable replication of";
         call.spec.supersedes = true;
         if (call.is_group) {
-          return RunGroupVerb(call, rpc_call,
-                              [this, parameters](OperationContext& operation,
-                                                 const GroupTarget& target) {
-                                absl::Status status =
-                                    DisableGroup(operation, environment_,
-                                                 target, parameters);
-                                if (status.ok()) {
-                                  watched_.ForgetGroup(target.group_id.text());
-                                }
-                                return status;
-                              });
+          return RunGroupVerb(
+              call, rpc_call,
+              [this, parameters](OperationContext& operation,
+                                 const GroupTarget& target) {
+                absl::Status status = PlanGroupPoints(
+                    target, {},
+                    DisableGroup(operation, environment_, target, parameters));
+                if (status.ok()) {
+                  watched_.ForgetGroup(target.group_id.text());
+                }
+                return status;
+              });
         }
         return PlanPoints(
             call, {},
@@ -253,13 +262,13 @@ grpc::ServerUnaryReactor* ReplicationService::PromoteVolume(
         call.spec.supersedes = request->force();
         const Force force = request->force() ? Force::kYes : Force::kNo;
         if (call.is_group) {
-          ADDONS_RETURN_IF_ERROR(RefusePointsOfGroup(parameters));
           return RunGroupVerb(
               call, rpc_call,
               [this, force, parameters](OperationContext& operation,
                                         const GroupTarget& target) {
-                return PromoteGroup(operation, environment_, target, force,
-                                    parameters);
+                return PlanGroupPoints(target, parameters.points,
+                                       PromoteGroup(operation, environment_,
+                                                    target, force, parameters));
               });
         }
         return PlanPoints(

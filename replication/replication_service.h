@@ -78,6 +78,9 @@ class ReplicationService final
   /// `reply`; where it is OK the volume's points are made by `plan` from now
   /// on, or by none.
   Reply PlanPoints(const SourceCall& call, PointPlan plan, Reply reply);
+  /// The same of a group's members: `done`.
+  absl::Status PlanGroupPoints(const GroupTarget& target, const PointPlan& plan,
+                               absl::Status done);
   /// `reply`, which is told to the history with what was asked.
   Reply Recorded(AskedFor asked, Reply reply);
   void Locate(const GroupTarget& target);

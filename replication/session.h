@@ -120,13 +120,16 @@ template <typename Result>
 absl::StatusOr<Result> RunForResult(
     OperationContext& context, ReplicationEnvironment& environment,
     const VolumeTarget& target, const std::string& verb,
-    const std::function<absl::StatusOr<Result>(Session&)>& work) {
+    const std::function<absl::StatusOr<Result>(Session&)>& work,
+    const SessionOptions& options = {}) {
   absl::StatusOr<Result> result = absl::UnknownError("not done");
-  const absl::Status status =
-      RunWithSession(context, environment, target, verb, [&](Session& session) {
+  const absl::Status status = RunWithSession(
+      context, environment, target, verb,
+      [&](Session& session) {
         result = work(session);
         return result.status();
-      });
+      },
+      options);
   if (!status.ok()) return status;
   return result;
 }

@@ -312,8 +312,12 @@ void AddPlannedPoints(const PlannedPointCounts& counts, Families& families) {
       Gauge("planned_points_volumes", "Volumes whose class asks for points."),
       counts.volumes));
   families.push_back(With(Gauge("planned_points_failing_volumes",
-                                "Those of them whose last try has failed."),
+                                "Those of them whose plan does not go on."),
                           counts.failing));
+  families.push_back(
+      With(Gauge("planned_points_unread_volumes",
+                 "Those with a point that waits to be read or compared."),
+           counts.unread));
 }
 
 std::vector<Label> LabelsOf(const WatchedPool& pool) {

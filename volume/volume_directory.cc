@@ -99,12 +99,15 @@ std::string UuidIn(const ImageName& image) {
   return uuid;
 }
 
-absl::StatusOr<std::string> UuidOfImage(Pool& pool, const ImageName& image) {
+absl::StatusOr<EntryOfImage> FindEntryOfImage(Pool& pool,
+                                              const ImageName& image) {
   const std::string& name = image.text();
   if (name.size() >= kUuidLength) {
     std::string uuid = name.substr(name.size() - kUuidLength);
-    const auto entry = VolumeJournal(pool).Read(uuid);
-    if (entry.ok() && entry->image_name == image) return uuid;
+    auto entry = VolumeJournal(pool).Read(uuid);
+    if (entry.ok() && entry->image_name == image) {
+      return EntryOfImage{std::move(uuid), *std::move(entry)};
+    }
     if (!entry.ok() && !absl::IsNotFound(entry.status())) {
       return entry.status();
     }

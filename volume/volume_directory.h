@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/image_name.h"
+#include "volume/volume_journal.h"
 
 namespace addons {
 
@@ -58,10 +59,15 @@ class VolumeDirectory {
 /// empty: it has not. The journal is not asked.
 std::string UuidIn(const ImageName& image);
 
-/// The uuid of the volume that has the image of this name: ceph-csi ends the
-/// name with it, and the journal's entry of that uuid names the image.
-/// NOT_FOUND: the journal of this pool has no such entry.
-absl::StatusOr<std::string> UuidOfImage(Pool& pool, const ImageName& image);
+/// An entry of the journal that names an image.
+struct EntryOfImage {
+  std::string uuid;
+  VolumeAttributes attributes;
+};
+/// That of the volume that has the image of this name: ceph-csi ends the name
+/// with its uuid. NOT_FOUND: the journal of this pool has no such entry.
+absl::StatusOr<EntryOfImage> FindEntryOfImage(Pool& pool,
+                                              const ImageName& image);
 
 }  // namespace addons
 

@@ -30,7 +30,7 @@ void EntryLooks::Look(OperationContext& context, Pool& pool,
     if (!missing_.contains(uuid)) {
       // The next look goes on; until then what was counted last stands.
       if (context.stop_token().stop_requested() || ++asked > kMostAsked) return;
-      const auto entry = UuidOfImage(pool, image);
+      const auto entry = FindEntryOfImage(pool, image);
       if (entry.ok()) present_.insert(uuid);
       if (!absl::IsNotFound(entry.status())) continue;
       missing_.insert(uuid);

@@ -515,7 +515,7 @@ void TableState::Release(const OperationPtr& operation) {
 void TableState::NoteEnd(const Operation& operation,
                          const absl::Status& status) noexcept {
   constexpr size_t kMostText = 500;
-  if (operation.spec.lane == Lane::kRead) return;
+  if (operation.spec.lane == Lane::kRead || operation.spec.routine) return;
   try {
     const SteadyTime now = clock_.Now();
     EndedOperation ended;

@@ -112,6 +112,11 @@ constexpr Rule<EnableSeen> kEnableTable[] = {
      }},
 
     // --- it is off
+    {"left-copy",
+     [](const EnableSeen& s) -> Judged {
+       if (!LeftCopy(s.view)) return std::nullopt;
+       return Answer(StatusCode::kFailedPrecondition, kLeftCopyText);
+     }},
     {"pool-unread",
      [](const EnableSeen& s) -> Judged {
        if (s.read.has_value()) return std::nullopt;

@@ -64,10 +64,12 @@ constexpr Rule<PromoteSeen> kRowsOfBoth[] = {
      [](const PromoteSeen& s) -> Judged {
        if (s.view.enabled()) return std::nullopt;
        // In a group that is no reason to force the others.
-       return Answer(s.scope == VerbScope::kGroupMember
-                         ? StatusCode::kUnavailable
-                         : StatusCode::kFailedPrecondition,
-                     "replication is not enabled");
+       return Answer(
+           s.scope == VerbScope::kGroupMember ? StatusCode::kUnavailable
+                                              : StatusCode::kFailedPrecondition,
+           LeftCopy(s.view)
+               ? absl::StrCat("replication is not enabled; ", kLeftCopyText)
+               : "replication is not enabled");
      }},
 };
 

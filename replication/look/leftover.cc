@@ -14,4 +14,9 @@ bool HalfEnabled(const MirrorView& view) {
   return !view.local.has_value() && view.peers.empty();
 }
 
+bool LeftCopy(const MirrorView& view) {
+  return view.info.state == MirrorImageState::kDisabled &&
+         view.marked_non_primary;
+}
+
 }  // namespace addons

@@ -5,13 +5,24 @@
 
 namespace addons {
 
-// What a daemon that dies in the middle of enable or disable leaves behind.
+// What a daemon that dies in the middle of enable or disable leaves behind, and
+// what rbd-mirror does.
 
 /// An enable died between its first and its last step: the image stays
 /// "creating" although nobody creates it. Never true of an image that
 /// rbd-mirror is making as the copy of a peer's: that one carries the mark of a
 /// secondary, or has been reported on.
 bool HalfEnabled(const MirrorView& view);
+
+/// It is not mirrored, and has the mark of a copy all the same: what was
+/// restored from the trash of rbd-mirror, which the removal of its primary has
+/// filled (rbd_mirroring_delete_delay; 16.2.15,
+/// findings/copy-from-the-trash-is-read-only.sh).
+bool LeftCopy(const MirrorView& view);
+inline constexpr char kLeftCopyText[] =
+    "the image has the mark of another site's copy and is not mirrored any "
+    "more, as what was restored from the trash: it takes no write, and Ceph "
+    "does not mirror it again; `rbd cp` makes an image that does both";
 
 /// Why a verb cannot go on with an image that is "disabling", and the way out:
 /// a disable that died leaves it so for ever.

@@ -60,16 +60,13 @@ absl::StatusOr<std::string> RunNeededMgrCommand(
   return output;
 }
 
-absl::StatusOr<bool> ManagerWouldWait(const ResolvedVolume& volume) {
+bool ManagerWouldWait(const ResolvedVolume& volume) {
   const auto traits = ReadPoolTraits(*volume.cluster, volume.pool_id);
-  if (absl::IsPermissionDenied(traits.status())) return false;
-  ADDONS_RETURN_IF_ERROR(traits.status());
-  return traits->full;
+  return traits.ok() && traits->full;
 }
 
 absl::Status ManagerCanWrite(const ResolvedVolume& volume) {
-  ADDONS_ASSIGN_OR_RETURN(const bool would_wait, ManagerWouldWait(volume));
-  if (!would_wait) return absl::OkStatus();
+  if (!ManagerWouldWait(volume)) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat(
       "Ceph's manager is not asked, because pool '", volume.pool_name,
       "' is full or its quota is reached: it would wait there, and no image of "

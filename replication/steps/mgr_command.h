@@ -31,9 +31,9 @@ absl::StatusOr<std::string> RunNeededMgrCommand(
 /// Whether the manager would wait when it has to write into the volume's pool,
 /// which is full. It waits with a lock, so that no image of any pool gets a
 /// mirror snapshot by schedule any more (16.2.15,
-/// findings/schedule-of-a-full-pool-stops-all-schedules.sh). A user who may not
-/// ask is told false. Errors of ReadPoolTraits(), by which it blocks.
-absl::StatusOr<bool> ManagerWouldWait(const ResolvedVolume& volume);
+/// findings/schedule-of-a-full-pool-stops-all-schedules.sh). false also where
+/// the monitors do not tell. Blocks for one question to them.
+bool ManagerWouldWait(const ResolvedVolume& volume);
 /// UNAVAILABLE where it would. To be asked before a command that writes.
 absl::Status ManagerCanWrite(const ResolvedVolume& volume);
 

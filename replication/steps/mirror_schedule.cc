@@ -128,6 +128,15 @@ absl::Status TellManager(OperationContext& context,
       .status();
 }
 
+/// In the place of a manager that would wait: it reads what it keeps every
+/// minute. UNAVAILABLE: it keeps it elsewhere.
+absl::Status RemoveWhatIsKept(const ResolvedVolume& volume,
+                              const std::string& image_id) {
+  ADDONS_ASSIGN_OR_RETURN(const bool removed,
+                          RemoveStoredSchedules(volume, image_id));
+  return removed ? absl::OkStatus() : ManagerCanWrite(volume);
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<SnapshotSchedule>> ListSchedules(
@@ -236,10 +245,9 @@ absl::Status RemoveSchedules(OperationContext& context,
     if (present.empty()) return absl::OkStatus();
   }
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  ADDONS_ASSIGN_OR_RETURN(const bool would_wait, ManagerWouldWait(volume));
   // It reads what it keeps every minute. Until then it would write this one
   // again beside a new one, which a full pool does not get.
-  if (would_wait) return RemoveStoredSchedules(volume, image_id).status();
+  if (ManagerWouldWait(volume)) return RemoveWhatIsKept(volume, image_id);
   const auto removed =
       RunNeededMgrCommand(context, options, *volume.cluster,
                           Command("remove", volume.ImageSpec(), nullptr));

@@ -116,11 +116,19 @@ absl::Status RemoveHalfCopies(Session& session, const MirrorView& view) {
   return ChangeAsSeen(session, view, remove).status();
 }
 
-absl::Status RemovePoints(const MirrorView& view, Image& image) {
+absl::Status RemovePoints(const MirrorView& view, Image& image,
+                          const std::function<bool()>& goes_on) {
   absl::Status status;
   const std::vector<Point> points = PointsIn(view.other_snapshots);
+  size_t left = points.size();
   for (const Point& point : points) {
+    if (goes_on != nullptr && !goes_on()) break;
     status.Update(image.RemoveSnapshot(point.snapshot));
+    --left;
+  }
+  if (left > 0) {
+    status.Update(absl::UnavailableError(
+        absl::StrCat(left, " of ", points.size(), " were not removed yet")));
   }
   if (!points.empty()) status.Update(ReplacePointRecord(image, {}));
   return status;
@@ -129,7 +137,10 @@ absl::Status RemovePoints(const MirrorView& view, Image& image) {
 void RemovePointsOfFormerPrimary(const Session& session, Image& image,
                                  const MirrorView& view) {
   if (!IsCopy(view)) return;
-  const absl::Status removed = RemovePoints(view, image);
+  const Clock& clock = session.context.clock();
+  const SteadyTime until = clock.Now() + kFormerPointsTime;
+  const absl::Status removed = RemovePoints(
+      view, image, [&clock, until] { return clock.Now() < until; });
   if (removed.ok()) return;
   Log().warn(
       "points of the site that was primary before stay, and prove nothing any "

@@ -1,6 +1,9 @@
 #ifndef ADDONS_REPLICATION_STEPS_PROMOTION_CLEANUP_H_
 #define ADDONS_REPLICATION_STEPS_PROMOTION_CLEANUP_H_
 
+#include <chrono>
+#include <functional>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "operation/operation_context.h"
@@ -38,13 +41,17 @@ absl::Status RemoveHalfCopies(Session& session, const MirrorView& view);
 
 /// Removes the points that `view` shows, with their record, through an open
 /// handle of a primary. The first error; what cannot be removed keeps nothing
-/// else from it.
-absl::Status RemovePoints(const MirrorView& view, Image& image);
+/// else from it. `goes_on` is asked before each; false: the rest stays, which
+/// is UNAVAILABLE. Empty: all go.
+absl::Status RemovePoints(const MirrorView& view, Image& image,
+                          const std::function<bool()>& goes_on = nullptr);
 
 /// With the image promoted a moment ago, as `view` showed it before: points of
 /// the other site prove nothing of this term. And who copies the image anew
 /// reads such a snapshot where a removed one may answer that nothing is there
-/// (docs/ceph-faults.md). One that stays is logged.
+/// (docs/ceph-faults.md). A promotion does not wait for hundreds of them: after
+/// kFormerPointsTime the rest stays, and is logged. A plan removes its own.
+inline constexpr std::chrono::seconds kFormerPointsTime{2};
 void RemovePointsOfFormerPrimary(const Session& session, Image& image,
                                  const MirrorView& view);
 

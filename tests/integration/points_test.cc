@@ -100,13 +100,13 @@ TEST_F(PointsProofTest, APlanHasTheCopyProvenByItself) {
   Write("a", volume, "by a plan");
   Synchronize("a", volume);
   asked["points"] = "1h*3,1d*2";
-  ASSERT_THAT(Promote("a", volume, asked), HasCode(Code::OK));
+  ASSERT_THAT(Promote("a", volume, false, asked), HasCode(Code::OK));
   const auto read = [&volume](const std::string& site) {
     const std::string listed = On(site, {"point", "list", volume.id(site)}).out;
     return absl::StrContains(listed, "auto-20") &&
            absl::StrContains(listed, "read at 20");
   };
-  ASSERT_TRUE(Eventually([&] { return read("a"); }, std::chrono::minutes(3)));
+  ASSERT_TRUE(Eventually([&] { return read("a"); }, std::chrono::minutes(6)));
   ASSERT_TRUE(Eventually([&] { return read("b"); }, std::chrono::minutes(1)));
   // As the operator calls the other site's daemon.
   ASSERT_THAT(Enable("b", volume, asked), HasCode(Code::OK));

@@ -35,6 +35,9 @@ class CliInspectionTest : public CliVerbTest {
   nlohmann::json Answer() { return ParseJsonOrThrow(out_.str()); }
 
   const std::string spec_ = absl::StrCat("replicapool/", server_.image);
+  /// As a check names the volume: its PersistentVolume first.
+  const std::string named_ =
+      absl::StrCat("pvc-", ReplicationServer::kUuid, " (", spec_, ")");
 };
 
 TEST_F(CliInspectionTest, ACheckSaysWhatBothWaysWouldDo) {
@@ -43,7 +46,7 @@ TEST_F(CliInspectionTest, ACheckSaysWhatBothWaysWouldDo) {
   EXPECT_EQ(Run({"check-failover", server_.id}), 0) << err_.str();
   EXPECT_THAT(
       out_.str(),
-      AllOf(StartsWith(spec_ + " (secondary)\n"),
+      AllOf(StartsWith(named_ + " (secondary)\n"),
             HasSubstr("\n  planned   waits: site 'site-a' still reports its "
                       "image as primary: demote it there"),
             HasSubstr("\n  by force  works: it returns to the state of "),
@@ -225,7 +228,7 @@ TEST_F(CliInspectionTest, AGroupIsItsMembersAndOneAnswer) {
   EXPECT_EQ(Run({"check-failover", "--group", group, "--planned"}), 0)
       << out_.str() << err_.str();
   EXPECT_THAT(out_.str(),
-              AllOf(StartsWith(spec_ + " (demoted)\n"),
+              AllOf(StartsWith(named_ + " (demoted)\n"),
                     HasSubstr("\ngroup " + group +
                               " (1 member)\n  planned   works: 1 ready\n")));
   // One that is not there leaves the answer about the other, and no zero.
@@ -289,7 +292,7 @@ TEST_F(CliInspectionTest, AGroupIsExplainedWithItsMembers) {
                       "(UNAVAILABLE): Failed to promote volume group '"),
             HasSubstr("\n  promote by force works (OK): 1 ready\n"),
             HasSubstr("\n  demote works (OK): 1 ready\n"),
-            HasSubstr("\nits members\n" + spec_ + " (secondary)\n")));
+            HasSubstr("\nits members\n" + named_ + " (secondary)\n")));
   EXPECT_THAT(out_.str(), Not(HasSubstr("could not be seen")));
   EXPECT_EQ(server_.world.CountMutations(), 0);
   EXPECT_EQ(Run({"explain", "--group", server_.group_id, "--json"}), 0);

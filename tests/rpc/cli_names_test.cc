@@ -62,7 +62,7 @@ TEST_F(CliNamesTest, AVolumeHasThreeNames) {
   for (const std::string& name : {spec_, pv_}) {
     EXPECT_EQ(Run({"check-failover", name}), 0) << err_.str();
     EXPECT_EQ(err_.str(), SaysItIs(name));
-    EXPECT_THAT(out_.str(), HasSubstr(spec_ + " (secondary)\n"));
+    EXPECT_THAT(out_.str(), HasSubstr(pv_ + " (" + spec_ + ") (secondary)\n"));
   }
   EXPECT_EQ(Run({"explain", pv_, "--pool", "replicapool"}), 0) << err_.str();
   EXPECT_EQ(err_.str(), SaysItIs(pv_));

@@ -15,6 +15,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "absl/strings/str_split.h"
 #include "base/json.h"
 #include "cli/interrupt.h"
@@ -84,7 +85,8 @@ class CliSiteTest : public CliVerbTest {
     return found;
   }
   static std::string Spec(const std::string& image) {
-    return absl::StrCat("replicapool/", image);
+    // As people call it, by its PersistentVolume.
+    return absl::StrCat("pvc-", absl::StripPrefix(image, "csi-vol-"));
   }
 
   const std::string third_ = MirroredPair::ImageOf(kThirdUuid);
@@ -107,7 +109,7 @@ TEST_F(CliSiteTest, ADemotedSiteIsRelocatedWithItsGroup) {
       AllOf(HasSubstr("3 volumes and groups: 3 to work on, 0 with "
                       "nothing to do, 0 left alone\n"),
             HasSubstr("\nRESULT  ROLE HERE  NAME"),
-            HasSubstr("group of replicapool/"), HasSubstr("\n3 of 3 done\n")));
+            HasSubstr("group of pvc-"), HasSubstr("\n3 of 3 done\n")));
   EXPECT_THAT(err_.str(), HasSubstr("done: " + Spec(server_.image)));
   // Once more: it is done.
   EXPECT_EQ(Site("relocate"), 0) << out_.str();

@@ -1339,6 +1339,10 @@ void AddPoints(std::vector<Case>* cases) {
       [](ReplicationServer&, Request& request) { request.clear_volume_id(); });
   add("PointOfASlash", {kAnyPoint, "INVALID_ARGUMENT"},
       [](ReplicationServer&, Request& request) { request.set_name("a/b"); });
+  add("PointOfAPlansName", {kAnyPoint, "INVALID_ARGUMENT"},
+      [](ReplicationServer&, Request& request) {
+        request.set_name("auto-20260131T120000Z-5f03a1");
+      });
   add("PointWithoutAUser", {kAnyPoint, "UNAUTHENTICATED"},
       [](ReplicationServer&, Request& request) { request.clear_secrets(); });
   add("PointWithoutCaps", {kAnyPoint, "PERMISSION_DENIED"}, fail(kLook, EPERM));

@@ -88,21 +88,6 @@ TEST_F(GroupServiceTest, EnableWantsTheClassToAgree) {
             grpc::OK);
 }
 
-TEST_F(GroupServiceTest, PointsAreOfVolumes) {
-  Start();
-  Ask ask = OfGroup();
-  ask.parameters["groupReplication"] = "members";
-  ask.parameters["points"] = "1h*24";
-  for (const char* const verb : {"EnableVolumeReplication", "PromoteVolume"}) {
-    const auto answer = server_.Call(verb, ask);
-    EXPECT_EQ(answer.status.error_code(), grpc::INVALID_ARGUMENT) << verb;
-    EXPECT_THAT(answer.status.error_message(),
-                HasSubstr("parameter 'points' is of volumes"))
-        << verb;
-  }
-  EXPECT_EQ(server_.world.CountMutations(), 0);
-}
-
 TEST_F(GroupServiceTest, ResyncOfAPrimaryGroupIsRefused) {
   Start();
   EXPECT_EQ(server_.Call("ResyncVolume", OfGroup()).status.error_code(),

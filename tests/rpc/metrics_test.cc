@@ -88,6 +88,22 @@ TEST_F(MetricsTest, CountsTheVolumesWithAPlanOfPoints) {
   EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 0\n"));
 }
 
+// Each member has a plan of its own then.
+TEST_F(MetricsTest, CountsTheMembersOfAGroupWithAPlanOfPoints) {
+  server_.AddMirroredGroup();
+  server_.Start();
+  Ask ask;
+  ask.group_id = server_.group_id;
+  ask.parameters = {{"groupReplication", "members"}, {"points", "1d*7"}};
+  ASSERT_TRUE(server_.Call("EnableVolumeReplication", ask).status.ok());
+  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 2\n"));
+  ASSERT_TRUE(server_.Call("PromoteVolume", ask).status.ok());
+  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 2\n"));
+  ask.parameters.erase("points");
+  ASSERT_TRUE(server_.Call("PromoteVolume", ask).status.ok());
+  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 0\n"));
+}
+
 TEST_F(MetricsTest, AnswersWhileTheClusterHangs) {
   server_.Hold("rbd.mirror_image_status_get");
   server_.AddMirrored();

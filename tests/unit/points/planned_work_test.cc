@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "replication/parameters.h"
+#include "tests/fakes/fake_world.h"
 #include "tests/testing/status_matchers.h"
 
 namespace addons::testing {
@@ -85,86 +87,187 @@ TEST(PointPlanTest, ItIsAParameterOfSnapshotModeAlone) {
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-TEST(PlannedWorkTest, NamesTellTheirPeriod) {
-  const absl::Time time = At("2026-01-31T12:00:00Z");
-  EXPECT_EQ(PlannedName(time), "auto-20260131T120000Z");
-  EXPECT_EQ(PlannedPeriod("auto-20260131T120000Z"), time);
-  for (const std::string other :
-       {"", "auto-", "20260131T120000Z", "auto-20260131T120000", "auto-noon",
-        "auto-20260231T120000Z", "auto-20260131T120000Z-1"}) {
-    EXPECT_EQ(PlannedPeriod(other), std::nullopt) << other;
+std::vector<std::string> Volumes(PointPlans& plans) {
+  std::vector<std::string> volumes;
+  for (const auto& planned : plans.All()) {
+    volumes.push_back(planned.volume_id.text());
   }
+  return volumes;
+}
+
+class PointPlansTest : public ::testing::Test {
+ protected:
+  FakeWorld world_;
+  PointPlans plans_{world_};
+};
+
+TEST_F(PointPlansTest, WhoLeavesAGroupHasNoPlanOfIt) {
+  PointPlans& plans = plans_;
+  const VolumeHandle a("a"), b("b"), c("c");
+  EXPECT_TRUE(plans.Note(c, nullptr, kHourly));
+  EXPECT_TRUE(plans.NoteGroup("group", {a, b}, nullptr, kHourly));
+  EXPECT_THAT(Volumes(plans), ElementsAre("a", "b", "c"));
+  EXPECT_TRUE(plans.NoteGroup("group", {b}, nullptr, kHourly));
+  EXPECT_THAT(Volumes(plans), ElementsAre("b", "c"));
+  EXPECT_TRUE(plans.NoteGroup("group", {b}, nullptr, {}));
+  EXPECT_THAT(Volumes(plans), ElementsAre("c"));
+  EXPECT_TRUE(plans.Note(c, nullptr, {}));
+  EXPECT_THAT(Volumes(plans), IsEmpty());
+}
+
+// An operator repeats its calls, to whichever replica leads.
+TEST_F(PointPlansTest, WhatAnOperatorRenewedNoMoreIsAnotherReplicas) {
+  const VolumeHandle by_operator("a"), by_person("b");
+  EXPECT_TRUE(plans_.Note(by_person, nullptr, kHourly));
+  for (int call = 0; call <= PointPlans::kOfAnOperator; ++call) {
+    EXPECT_TRUE(plans_.Note(by_operator, nullptr, kHourly));
+    world_.Advance(hours(1));
+  }
+  world_.Advance(hours(24));
+  EXPECT_THAT(Volumes(plans_), ElementsAre("a", "b"));
+  world_.Advance(hours(1));
+  EXPECT_THAT(Volumes(plans_), ElementsAre("b"));
+  plans_.Drop(by_person);
+  EXPECT_THAT(Volumes(plans_), IsEmpty());
+}
+
+TEST_F(PointPlansTest, SoManyVolumesHaveOneAtMost) {
+  PointPlans& plans = plans_;
+  for (size_t i = 0; i < PointPlans::kMost; ++i) {
+    ASSERT_TRUE(plans.Note(VolumeHandle(absl::StrCat(i)), nullptr, kHourly));
+  }
+  EXPECT_FALSE(plans.Note(VolumeHandle("one more"), nullptr, kHourly));
+  EXPECT_TRUE(plans.Note(VolumeHandle("another"), nullptr, kHourly))
+      << "told once";
+  EXPECT_TRUE(plans.Note(VolumeHandle("7"), nullptr, kHourlyAndDaily));
+  EXPECT_EQ(plans.All().size(), PointPlans::kMost);
+}
+
+constexpr char kSite[] = "5f03a1";
+
+PlannedWork Work(const PointPlan& plan, const std::vector<ListedPoint>& points,
+                 absl::Time now) {
+  return PlanWork(plan, points, kSite, now);
+}
+
+TEST(PlannedWorkTest, NamesTellWhenAndWhere) {
+  const absl::Time time = At("2026-01-31T12:00:07Z");
+  EXPECT_EQ(PlannedName({time, kSite}), "auto-20260131T120007Z-5f03a1");
+  EXPECT_EQ(ParsePlannedName("auto-20260131T120007Z-5f03a1"),
+            (PlannedMoment{time, kSite}));
+  for (const std::string other :
+       {"", "auto-", "20260131T120000Z-5f03a1", "auto-20260131T120000Z",
+        "auto-20260131T120000-5f03a1", "auto-noon",
+        "auto-20260231T120000Z-5f03a1", "auto-20260131T120000Z-5f03a",
+        "auto-20260131T120000Z-5f03A1", "auto-20260131T120000Z-5f03a1x"}) {
+    EXPECT_EQ(ParsePlannedName(other), std::nullopt) << other;
+  }
+  EXPECT_EQ(SiteMark("5F03A1bc-0000"), kSite);
+  EXPECT_EQ(SiteMark("a/"), "a00000");
 }
 
 TEST(PlannedWorkTest, TheFirstIsDueAtOnce) {
   const PlannedWork work =
-      PlanWork(kHourly, Points({"mine"}), At("2026-01-31T12:34:56Z"));
-  EXPECT_EQ(work.make, "auto-20260131T120000Z");
+      Work(kHourly, Points({"mine"}), At("2026-01-31T12:34:56Z"));
+  EXPECT_EQ(work.make, "auto-20260131T123456Z-5f03a1");
   EXPECT_THAT(work.remove, IsEmpty());
   EXPECT_EQ(work.read, "");
   EXPECT_EQ(work.next, At("2026-01-31T13:00:00Z"));
 }
 
 TEST(PlannedWorkTest, OneInEachPeriod) {
-  const auto points = Points({"auto-20260131T120000Z"});
-  EXPECT_EQ(PlanWork(kHourly, points, At("2026-01-31T12:59:59Z")).make, "");
-  EXPECT_EQ(PlanWork(kHourly, points, At("2026-01-31T13:00:00Z")).make,
-            "auto-20260131T130000Z");
+  const auto points = Points({"auto-20260131T121530Z-5f03a1"});
+  EXPECT_EQ(Work(kHourly, points, At("2026-01-31T12:59:59Z")).make, "");
+  EXPECT_EQ(Work(kHourly, points, At("2026-01-31T13:00:00Z")).make,
+            "auto-20260131T130000Z-5f03a1");
+}
+
+// The site that was primary before has made them.
+TEST(PlannedWorkTest, ThoseOfAnotherSiteGo) {
+  const auto points = Points(
+      {"auto-20260131T120000Z-0a0a0a", "mine", "auto-20260131T123000Z-0a0a0a"});
+  const PlannedWork work = Work(kHourly, points, At("2026-01-31T12:40:00Z"));
+  EXPECT_EQ(work.make, "auto-20260131T124000Z-5f03a1");
+  EXPECT_THAT(work.remove, ElementsAre("auto-20260131T120000Z-0a0a0a",
+                                       "auto-20260131T123000Z-0a0a0a"));
+  EXPECT_EQ(work.read, "");
+}
+
+// They would take the places of those that are made now.
+TEST(PlannedWorkTest, ThoseOfAClockThatWasAheadGo) {
+  auto points =
+      Points({"auto-20260131T120000Z-5f03a1", "auto-20270131T120000Z-5f03a1",
+              "auto-20270131T130000Z-5f03a1"});
+  const absl::Time now = At("2026-01-31T12:40:00Z");
+  const PlannedWork work = Work(kHourly, points, now);
+  EXPECT_EQ(work.make, "");
+  EXPECT_THAT(work.remove, ElementsAre("auto-20270131T120000Z-5f03a1",
+                                       "auto-20270131T130000Z-5f03a1"));
+  EXPECT_EQ(work.read, "auto-20260131T120000Z-5f03a1");
+  SetRecord(&points, 2, now - absl::Hours(30));
+  EXPECT_THAT(Work(kHourly, points, now).remove,
+              ElementsAre("auto-20270131T120000Z-5f03a1"))
+      << "the other site may be comparing the other one";
 }
 
 TEST(PlannedWorkTest, SoManyStay) {
   const auto points =
-      Points({"auto-20260131T080000Z", "mine", "auto-20260131T090000Z",
-              "auto-20260131T100000Z", "auto-20260131T110000Z",
-              "auto-20260131T120000Z"});
-  const PlannedWork work =
-      PlanWork(kHourly, points, At("2026-01-31T12:30:00Z"));
-  EXPECT_THAT(work.remove,
-              ElementsAre("auto-20260131T080000Z", "auto-20260131T090000Z"));
+      Points({"auto-20260131T080000Z-5f03a1", "mine",
+              "auto-20260131T090000Z-5f03a1", "auto-20260131T100000Z-5f03a1",
+              "auto-20260131T110000Z-5f03a1", "auto-20260131T120000Z-5f03a1"});
+  const PlannedWork work = Work(kHourly, points, At("2026-01-31T12:30:00Z"));
+  EXPECT_THAT(work.remove, ElementsAre("auto-20260131T080000Z-5f03a1",
+                                       "auto-20260131T090000Z-5f03a1"));
 }
 
 TEST(PlannedWorkTest, ThatOfTheRecordStays) {
-  auto points = Points({"auto-20260131T080000Z", "auto-20260131T090000Z",
-                        "auto-20260131T100000Z", "auto-20260131T110000Z",
-                        "auto-20260131T120000Z"});
+  auto points =
+      Points({"auto-20260131T080000Z-5f03a1", "auto-20260131T090000Z-5f03a1",
+              "auto-20260131T100000Z-5f03a1", "auto-20260131T110000Z-5f03a1",
+              "auto-20260131T120000Z-5f03a1"});
   SetRecord(&points, 0, At("2026-01-31T12:10:00Z"));
-  EXPECT_THAT(PlanWork(kHourly, points, At("2026-01-31T12:30:00Z")).remove,
-              ElementsAre("auto-20260131T090000Z"));
+  EXPECT_THAT(Work(kHourly, points, At("2026-01-31T12:30:00Z")).remove,
+              ElementsAre("auto-20260131T090000Z-5f03a1"));
 }
 
 // Of an outage of days nothing is thinned.
 TEST(PlannedWorkTest, PointsThatCouldNotBeMadeCostNoOlderOne) {
-  const auto points = Points({"auto-20260131T080000Z", "auto-20260131T090000Z",
-                              "auto-20260131T100000Z"});
-  EXPECT_THAT(PlanWork(kHourly, points, At("2026-02-14T12:30:00Z")).remove,
+  const auto points =
+      Points({"auto-20260131T080000Z-5f03a1", "auto-20260131T090000Z-5f03a1",
+              "auto-20260131T100000Z-5f03a1"});
+  EXPECT_THAT(Work(kHourly, points, At("2026-02-14T12:30:00Z")).remove,
               IsEmpty());
 }
 
 TEST(PlannedWorkTest, ALongerIntervalKeepsTheFirstOfItsPeriod) {
   const auto points =
-      Points({"auto-20260128T230000Z", "auto-20260129T050000Z",
-              "auto-20260129T060000Z", "auto-20260130T010000Z",
-              "auto-20260130T020000Z", "auto-20260130T030000Z"});
+      Points({"auto-20260128T230000Z-5f03a1", "auto-20260129T050000Z-5f03a1",
+              "auto-20260129T060000Z-5f03a1", "auto-20260130T010000Z-5f03a1",
+              "auto-20260130T020000Z-5f03a1", "auto-20260130T030000Z-5f03a1"});
   const PlannedWork work =
-      PlanWork(kHourlyAndDaily, points, At("2026-01-30T03:30:00Z"));
-  EXPECT_THAT(work.remove,
-              ElementsAre("auto-20260128T230000Z", "auto-20260129T060000Z"));
+      Work(kHourlyAndDaily, points, At("2026-01-30T03:30:00Z"));
+  EXPECT_THAT(work.remove, ElementsAre("auto-20260128T230000Z-5f03a1",
+                                       "auto-20260129T060000Z-5f03a1"));
 }
 
 TEST(PlannedWorkTest, OneInThePeriodOfTheLongestIntervalIsRead) {
-  auto points = Points({"auto-20260130T230000Z", "auto-20260131T000000Z"});
+  auto points =
+      Points({"auto-20260130T230000Z-5f03a1", "auto-20260131T000000Z-5f03a1"});
   const absl::Time now = At("2026-01-31T00:30:00Z");
-  EXPECT_EQ(PlanWork(kHourlyAndDaily, points, now).read,
-            "auto-20260131T000000Z")
+  EXPECT_EQ(Work(kHourlyAndDaily, points, now).read,
+            "auto-20260131T000000Z-5f03a1")
       << "nothing was read yet";
   SetRecord(&points, 0, At("2026-01-30T23:50:00Z"));
-  EXPECT_EQ(PlanWork(kHourlyAndDaily, points, now).read,
-            "auto-20260131T000000Z")
+  EXPECT_EQ(Work(kHourlyAndDaily, points, now).read,
+            "auto-20260131T000000Z-5f03a1")
       << "that is of the day before";
   SetRecord(&points, 0, At("2026-01-31T00:10:00Z"));
-  EXPECT_EQ(PlanWork(kHourlyAndDaily, points, now).read, "");
-  EXPECT_EQ(PlanWork(kHourlyAndDaily, points, At("2026-01-31T23:59:00Z")).read,
-            "");
+  EXPECT_EQ(Work(kHourlyAndDaily, points, now).read, "");
+  EXPECT_EQ(Work(kHourlyAndDaily, points, At("2026-01-31T23:59:00Z")).read, "");
+  // All of the image is read: not each hour.
+  EXPECT_EQ(Work(kHourly, points, At("2026-01-31T23:59:00Z")).read, "");
+  EXPECT_EQ(Work(kHourly, points, At("2026-02-01T00:00:00Z")).read,
+            "auto-20260131T000000Z-5f03a1");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "points/point_rounds.h"
 
 #include <any>
+#include <cerrno>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -39,7 +40,8 @@ class PointRoundsTest : public PointsTest {
     return [this](const OperationSpec& spec, seconds,
                   const OperationWork& work) -> absl::StatusOr<std::any> {
       ran_.push_back(spec.verb);
-      if (before_) before_(spec);
+      // It may take itself away.
+      if (const auto before = before_) before(spec);
       return Called<std::any>(work);
     };
   }
@@ -97,13 +99,15 @@ TEST_F(PointRoundsTest, TheCopyIsProvenWithoutACall) {
 TEST_F(PointRoundsTest, AnHourLaterThereIsTheNextAndOldOnesGo) {
   RunFor(minutes(4 * 60));
   const std::vector<std::string> names = Names(on_a_);
-  ASSERT_THAT(names, SizeIs(2));
-  EXPECT_EQ(*PlannedPeriod(names[1]) - *PlannedPeriod(names[0]),
-            absl::Hours(1));
-  EXPECT_THAT(Names(on_b_), SizeIs(2));
+  ASSERT_THAT(names, SizeIs(3)) << "two, and the one that was compared";
+  const absl::Duration apart =
+      ParsePlannedName(names[2])->time - ParsePlannedName(names[1])->time;
+  EXPECT_GT(apart, absl::Minutes(45));
+  EXPECT_LT(apart, absl::Minutes(75));
+  EXPECT_THAT(Names(on_b_), SizeIs(3));
   EXPECT_GE(at_a_.counts().made, 4U);
-  EXPECT_THAT(names, Contains(ProofAtB().point));
-  EXPECT_GE(at_b_.counts().compared, 3U);
+  EXPECT_EQ(ProofAtB().point, names[0]);
+  EXPECT_EQ(at_a_.counts().read, 1U) << "all of the image, once a day";
 }
 
 TEST_F(PointRoundsTest, WhatAPersonMadeStays) {
@@ -121,7 +125,7 @@ TEST_F(PointRoundsTest, DamageIsFoundByItself) {
   ASSERT_OK(a_.Write(image_, 8));
   ASSERT_OK(Sync());
   a_.RollBack(image_, "earlier");
-  RunFor(minutes(70));
+  RunFor(minutes(25 * 60));
   EXPECT_FALSE(ProofAtB().whole());
   EXPECT_THAT(Promote(on_b_), Not(IsOk()));
 }
@@ -165,19 +169,120 @@ TEST_F(PointRoundsTest, WithoutAPlanNothingIsAsked) {
   EXPECT_EQ(at_a_.counts().volumes, 0U);
 }
 
-TEST_F(PointRoundsTest, WhatFailsIsTriedAgainAndTold) {
+TEST_F(PointRoundsTest, WhatMayPassIsTriedAgainAndToldWhenItLasts) {
   b_.SetMirrorDaemon(DaemonState::kDown);
   ASSERT_OK(a_.Write(image_, 9));
   ASSERT_OK(MakeSync(on_a_).status());
   Round();
   EXPECT_THAT(Names(on_a_), IsEmpty()) << "the other site is not in step";
   EXPECT_LT(took_, seconds(1)) << "others would wait";
-  EXPECT_EQ(at_a_.counts().failing, 1U);
   EXPECT_GT(at_a_.counts().failed, 0U);
+  EXPECT_EQ(at_a_.counts().failing, 0U);
+  for (int round = 0; round < 5; ++round) {
+    world_.Advance(minutes(4));
+    Round();
+  }
+  EXPECT_EQ(at_a_.counts().failing, 1U);
   b_.SetMirrorDaemon(DaemonState::kRunning);
   RunFor(minutes(20));
   EXPECT_THAT(Names(on_a_), SizeIs(1));
   EXPECT_EQ(at_a_.counts().failing, 0U);
+}
+
+TEST_F(PointRoundsTest, WhatAPersonHasToMendIsToldAtOnce) {
+  a_.SetSnapshotLimit(image_, 4);
+  Round();
+  EXPECT_EQ(at_a_.counts().failing, 1U);
+}
+
+// The plan's own points may be what fills the pool.
+TEST_F(PointRoundsTest, OldOnesGoAlsoWhereNoneCanBeMade) {
+  Plan(on_a_, {{hours(1), 4}});
+  RunFor(minutes(3 * 60));
+  ASSERT_GE(Names(on_a_).size(), 3U);
+  Plan(on_a_, {{hours(1), 1}});
+  a_.SetFull(true);
+  world_.Advance(hours(1));
+  Round();
+  EXPECT_THAT(Names(on_a_), SizeIs(2)) << "the newest, and that of the record";
+  a_.SetFull(false);
+}
+
+TEST_F(PointRoundsTest, OneThatCannotBeRemovedKeepsNoOther) {
+  Plan(on_a_, {{hours(1), 4}});
+  RunFor(minutes(4 * 60));
+  ASSERT_GE(Names(on_a_).size(), 4U);
+  const std::string second = Names(on_a_)[1];
+  Plan(on_a_, {{hours(1), 1}});
+  world_.Advance(hours(1));
+  EXPECT_OK(Sync());
+  int removals = 0;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    return call == "rbd_snap_remove_by_id" && ++removals == 1 ? EBUSY : 0;
+  });
+  Round();
+  world_.SetCallHook(nullptr);
+  EXPECT_GE(removals, 3);
+  EXPECT_THAT(Names(on_a_), Contains(second));
+  EXPECT_LE(Names(on_a_).size(), 3U);
+}
+
+TEST_F(PointRoundsTest, WithoutReplicationThePlanEnds) {
+  Round();
+  ASSERT_OK(Disable(on_a_));
+  world_.Advance(hours(1));
+  at_a_.Make();
+  EXPECT_EQ(at_a_.counts().volumes, 0U);
+  EXPECT_EQ(at_a_.counts().failing, 0U);
+}
+
+// What took hours is not read again for a store that failed.
+TEST_F(PointRoundsTest, WhatWasReadIsStoredAtLast) {
+  world_.AdvanceToSecond(30);
+  at_a_.Make();
+  before_ = [this](const OperationSpec& spec) {
+    a_.SetFull(spec.verb == "store a planned point");
+  };
+  at_a_.Read();
+  before_ = nullptr;
+  a_.SetFull(false);
+  EXPECT_EQ(at_a_.counts().read, 1U);
+  EXPECT_FALSE(List(on_a_).front().recorded);
+  world_.Advance(minutes(16));
+  world_.AdvanceToSecond(30);
+  at_a_.Read();
+  EXPECT_EQ(at_a_.counts().read, 1U);
+  EXPECT_TRUE(List(on_a_).front().recorded);
+}
+
+TEST_F(PointRoundsTest, AReadingThatFailsIsBegunLessAndLessOften) {
+  world_.AdvanceToSecond(30);
+  at_a_.Make();
+  int readings = 0;
+  before_ = [&](const OperationSpec& spec) {
+    readings += spec.lane == Lane::kBulk ? 1 : 0;
+  };
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rados_read" ? EIO : 0;
+  });
+  for (int minute = 0; minute < 8 * 60; ++minute) {
+    at_a_.Read();
+    world_.Advance(minutes(1));
+  }
+  world_.SetCallHook(nullptr);
+  EXPECT_GE(readings, 3);
+  EXPECT_LE(readings, 7);
+  EXPECT_EQ(at_a_.counts().failing, 1U);
+}
+
+TEST_F(PointRoundsTest, WhatCannotBeKeptIsNotComparedAgainAndAgain) {
+  world_.SetCallHook([](absl::string_view site, absl::string_view call, bool) {
+    return site == "b" && call == "rados_write_op_omap_set2" ? EPERM : 0;
+  });
+  RunFor(minutes(100));
+  world_.SetCallHook(nullptr);
+  EXPECT_EQ(at_b_.counts().compared, 1U);
+  EXPECT_EQ(ProofAtB().point, "");
 }
 
 // Who reads for hours finds the point still there.

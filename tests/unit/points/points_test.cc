@@ -268,6 +268,28 @@ TEST_F(PointsTest, OneThatCannotBeRemovedKeepsNoSiteDown) {
 }
 
 // Nobody else was primary since it was made.
+// Of a plan there may be hundreds.
+TEST_F(PointsTest, APromotionDoesNotWaitForAllOfThemToGo) {
+  for (const std::string name : {"1", "2", "3", "4", "5"}) {
+    world_.AdvanceToSecond(30);
+    ASSERT_OK(Make(on_a_, name));
+    ASSERT_OK(Sync());
+  }
+  ASSERT_OK(Demote(on_a_));
+  world_.Advance(minutes(2));
+  world_.SetCallHook(
+      [this](absl::string_view site, absl::string_view call, bool) {
+        if (site == "b" && call == "rbd_snap_remove_by_id") {
+          world_.Advance(seconds(1));
+        }
+        return 0;
+      });
+  ASSERT_OK(Promote(on_b_));
+  world_.SetCallHook(nullptr);
+  EXPECT_TRUE(b_.Info(image_).primary);
+  EXPECT_EQ(List(on_b_).size(), 3U);
+}
+
 TEST_F(PointsTest, ADemotionThatIsTakenBackKeepsThem) {
   ASSERT_OK(MakeWhole("first"));
   ASSERT_OK(Demote(on_a_));
@@ -301,6 +323,21 @@ TEST_F(PointsTest, OneNameIsOnePoint) {
   const auto unnamed = Make(on_a_, "");
   ASSERT_OK(unnamed);
   EXPECT_OK(CheckPointName(unnamed->name));
+}
+
+// Two daemons may read it; the other site compares with the first one.
+TEST_F(PointsTest, ARecordOfTheSamePointStays) {
+  ASSERT_OK(MakeWhole("first"));
+  const int64_t made = List(on_a_).front().made;
+  world_.Advance(minutes(5));
+  const auto again = Digest(on_a_, "first");
+  ASSERT_OK(again);
+  world_.AdvanceToSecond(30);
+  const auto stored = Store(on_a_, "first", *again);
+  ASSERT_OK(stored);
+  EXPECT_OK(AwaitSync(on_a_, *stored));
+  EXPECT_EQ(List(on_a_).front().made, made);
+  EXPECT_EQ(List(on_b_).front().made, made);
 }
 
 TEST_F(PointsTest, OnlyTheNewestIsRecorded) {

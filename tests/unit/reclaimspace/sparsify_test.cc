@@ -724,7 +724,9 @@ TEST_F(ImageFactsTest, OfAReplicatedDataPoolNoReleaseIsAsked) {
   AddVolume();
   a_.SetDataPool(image_, 9);
   AnsweringCluster monitors;
-  monitors.Answer("osd pool ls", std::string(R"([{"pool_id":9,"type":1,"flags_names":"hashpspool"}])"));
+  monitors.Answer(
+      "osd pool ls",
+      std::string(R"([{"pool_id":9,"type":1,"flags_names":"hashpspool"}])"));
   const auto replicated = DataPoolAsToldBy(monitors);
   ASSERT_OK(replicated);
   EXPECT_FALSE(replicated->erasure_coded);

@@ -671,7 +671,7 @@ Package Admin() {
           "uint64 lost_bytes_about=14 [optional]; "
           "uint64 bytes_to_come=15 [optional]; "
           "uint64 planned_seconds=16 [optional]; string claim=17; "
-          "string proof=18}",
+          "string proof=18; string volume_name=19}",
           "rbdaddons.admin.v1.ExplainVolumeRequest {string volume_id=1; "
           "M parameters=2; M secrets=3 [secret]}",
           "rbdaddons.admin.v1.ExplainVolumeResponse {"

@@ -43,7 +43,7 @@ class MetricsTest : public TableTest {
     sources.clock = &clock_;
     sources.role_changes = &role_changes_;
     sources.planned_points = [] {
-      return PlannedPointCounts{11, 12, 13, 14, 15, 16};
+      return PlannedPointCounts{11, 12, 13, 14, 15, 16, 17};
     };
     sources.connections = [this] {
       return std::vector<SocketConnections>{{"callers", connections_}};
@@ -239,6 +239,7 @@ TEST_F(MetricsTest, CountsWhatCameOfThePlansOfPoints) {
   EXPECT_EQ(Value("planned_points_total{outcome=\"compared\"}"), "14");
   EXPECT_EQ(Value("planned_points_volumes"), "15");
   EXPECT_EQ(Value("planned_points_failing_volumes"), "16");
+  EXPECT_EQ(Value("planned_points_unread_volumes"), "17");
 }
 
 TEST_F(MetricsTest, WhatAComparisonFoundIsTheImages) {
@@ -443,7 +444,7 @@ TEST_F(MetricsTest, NamesFollowTheConventions) {
         << family.name;
     EXPECT_NE(family.help, "") << family.name;
   }
-  EXPECT_EQ(names.size(), 71U);
+  EXPECT_EQ(names.size(), 77U);
 }
 
 // The document for administrators has them all, and no others.

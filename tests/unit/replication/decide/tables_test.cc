@@ -726,6 +726,11 @@ TEST(TablesTest, Enable) {
        }},
       {"disabling", Step::kWait, kRepeat,
        [](Scene& s) { s.State_(MirrorImageState::kDisabling); }},
+      {"left-copy", Step::kAnswer, kForcible,
+       [](Scene& s) {
+         s.State_(MirrorImageState::kDisabled);
+         s.view.marked_non_primary = true;
+       }},
       {"pool-mode-unknown", Step::kAnswer, kRepeat,
        [](Scene& s) {
          s.State_(MirrorImageState::kDisabled);
