@@ -15,8 +15,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "base/json.h"
 #include "cli/interrupt.h"
 #include "tests/rpc/cli_fixture.h"
@@ -104,12 +104,11 @@ TEST_F(CliSiteTest, ADemotedSiteIsRelocatedWithItsGroup) {
   // Members go with their group, not by themselves.
   EXPECT_EQ(Requests("PromoteVolume"), 3);
   EXPECT_EQ(Requests("PromoteVolume", "force: true"), 0);
-  EXPECT_THAT(
-      out_.str(),
-      AllOf(HasSubstr("3 volumes and groups: 3 to work on, 0 with "
-                      "nothing to do, 0 left alone\n"),
-            HasSubstr("\nRESULT  ROLE HERE  NAME"),
-            HasSubstr("group of pvc-"), HasSubstr("\n3 of 3 done\n")));
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("3 volumes and groups: 3 to work on, 0 with "
+                              "nothing to do, 0 left alone\n"),
+                    HasSubstr("\nRESULT  ROLE HERE  NAME"),
+                    HasSubstr("group of pvc-"), HasSubstr("\n3 of 3 done\n")));
   EXPECT_THAT(err_.str(), HasSubstr("done: " + Spec(server_.image)));
   // Once more: it is done.
   EXPECT_EQ(Site("relocate"), 0) << out_.str();
