@@ -261,8 +261,8 @@ std::string ForceText(const admin_pb::CheckFailoverResponse& found,
   std::string text;
   bool planned = true;
   bool forced = true;
-  const auto add = [&](const auto& finding, std::string lines) {
-    text += std::move(lines);
+  const auto add = [&](const auto& finding, const std::string& lines) {
+    text += lines;
     planned = planned && Works(finding.planned());
     forced = forced && Works(finding.forced());
   };

@@ -186,7 +186,7 @@ absl::Status AutoUnfence::Run(OperationContext& context,
     Log().info("lifting the automatic fence of this node cluster={} entry={}",
                Quoted(target.cluster_id.text()), key.argument);
   }
-  const absl::Status removed = FirstError(RemoveEntries(*cluster, due));
+  absl::Status removed = FirstError(RemoveEntries(*cluster, due));
   Record(environment, target, due, removed);
   return removed;
 }

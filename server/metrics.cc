@@ -331,6 +331,11 @@ std::vector<Label> With(std::vector<Label> labels, Label more) {
   return labels;
 }
 
+void AddMirrorUp(const std::vector<Label>& labels,
+                 const std::optional<bool>& up, MetricFamily& family) {
+  if (up.has_value()) Add(family, labels, *up ? 1 : 0);
+}
+
 void AddWatchedPools(const WatchSnapshot& seen, SteadyTime now,
                      Families& families) {
   MetricFamily images =
@@ -387,14 +392,9 @@ void AddWatchedPools(const WatchSnapshot& seen, SteadyTime now,
     }
     Add(truncated, labels, pool.truncated());
     Add(schedules, labels, pool.schedules_unseen.empty() ? 1 : 0);
-    if (pool.local_mirror_up.has_value()) {
-      Add(mirror_up, With(labels, {"site", "local"}),
-          *pool.local_mirror_up ? 1 : 0);
-    }
-    if (pool.peer_mirror_up.has_value()) {
-      Add(mirror_up, With(labels, {"site", "peer"}),
-          *pool.peer_mirror_up ? 1 : 0);
-    }
+    AddMirrorUp(With(labels, {"site", "local"}), pool.local_mirror_up,
+                mirror_up);
+    AddMirrorUp(With(labels, {"site", "peer"}), pool.peer_mirror_up, mirror_up);
   }
   for (MetricFamily* family :
        {&images, &by_health, &broken, &without_entry, &truncated, &mirror_up,
@@ -446,14 +446,6 @@ void AddWatchedImages(const WatchSnapshot& seen, Families& families) {
             "absent.");
   MetricFamily bytes = Gauge("replication_bytes_remaining",
                              "What is left of the copy under way, about.");
-  MetricFamily compared =
-      Gauge("replication_compared_point_timestamp_seconds",
-            "Unix time when the point was read on the primary with which the "
-            "copy was compared last.");
-  MetricFamily not_cleared =
-      Gauge("replication_not_cleared_bytes",
-            "Old data of a copy where the point with which it was compared has "
-            "zeros; none: absent.");
   const auto add_known = [](MetricFamily& family,
                             const std::vector<Label>& labels,
                             const auto& value) {
@@ -484,19 +476,36 @@ void AddWatchedImages(const WatchSnapshot& seen, Families& families) {
       if (image.missed_snapshots.value_or(0) > 0) {
         Add(missed, labels, *image.missed_snapshots);
       }
-      if (!image.proof.point.empty()) {
-        Add(compared, labels, image.proof.made);
-      }
-      if (image.proof.not_cleared_bytes > 0) {
-        Add(not_cleared, labels, image.proof.not_cleared_bytes);
-      }
     }
   }
-  for (MetricFamily* family :
-       {&info, &role, &health, &split, &last_sync, &interval, &lag, &bytes,
-        &newest, &missed, &compared, &not_cleared}) {
+  for (MetricFamily* family : {&info, &role, &health, &split, &last_sync,
+                               &interval, &lag, &bytes, &newest, &missed}) {
     families.push_back(std::move(*family));
   }
+}
+
+/// What comparisons with points have found.
+void AddProofs(const WatchSnapshot& seen, Families& families) {
+  MetricFamily compared =
+      Gauge("replication_compared_point_timestamp_seconds",
+            "Unix time when the point was read on the primary with which the "
+            "copy was compared last.");
+  MetricFamily not_cleared =
+      Gauge("replication_not_cleared_bytes",
+            "Old data of a copy where the point with which it was compared has "
+            "zeros; none: absent.");
+  for (const WatchedPool& pool : seen.pools) {
+    for (const WatchedImage& image : pool.images) {
+      if (image.proof.point.empty()) continue;
+      const std::vector<Label> labels =
+          With(LabelsOf(pool), {"image", image.image});
+      Add(compared, labels, image.proof.made);
+      if (image.proof.not_cleared_bytes == 0) continue;
+      Add(not_cleared, labels, image.proof.not_cleared_bytes);
+    }
+  }
+  families.push_back(std::move(compared));
+  families.push_back(std::move(not_cleared));
 }
 
 /// Of each cluster those fences have series of their own that end first.
@@ -589,6 +598,7 @@ std::vector<MetricFamily> CollectMetrics(const MetricsSources& sources) {
     const std::shared_ptr<const WatchSnapshot> seen = sources.watch();
     AddWatchedPools(*seen, sources.clock->Now(), families);
     AddWatchedImages(*seen, families);
+    AddProofs(*seen, families);
     AddFences(*seen, sources.clock->Now(), families);
   }
   return families;

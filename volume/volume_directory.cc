@@ -74,7 +74,7 @@ absl::StatusOr<std::map<std::string, std::string>> VolumeDirectory::ReadAll() {
 absl::StatusOr<bool> VolumeDirectory::Reserve(const std::string& request_name,
                                               const std::string& uuid) {
   const std::string key = KeyOf(request_name);
-  const auto reserved = ReserveName(pool_, object_, key, uuid);
+  auto reserved = ReserveName(pool_, object_, key, uuid);
   if (!reserved.ok() || *reserved) return reserved;
   ADDONS_ASSIGN_OR_RETURN(const auto value, pool_.ReadOmapKey(object_, key));
   return value == uuid;
