@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <limits>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
