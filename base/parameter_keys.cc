@@ -41,4 +41,11 @@ absl::Status CheckParameterKeys(
   return absl::OkStatus();
 }
 
+absl::Status InvalidParameter(absl::string_view key, absl::string_view value,
+                              absl::string_view allowed) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("parameter '", key, "' is '",
+                   absl::CHexEscape(value.substr(0, 64)), "': ", allowed));
+}
+
 }  // namespace addons

@@ -17,6 +17,11 @@ namespace addons {
 absl::Status CheckParameterKeys(const std::map<std::string, std::string>& map,
                                 std::initializer_list<absl::string_view> known);
 
+/// INVALID_ARGUMENT: "parameter 'key' is 'value': allowed". Of a long value the
+/// beginning is shown.
+absl::Status InvalidParameter(absl::string_view key, absl::string_view value,
+                              absl::string_view allowed);
+
 }  // namespace addons
 
 #endif  // ADDONS_BASE_PARAMETER_KEYS_H_

@@ -148,8 +148,7 @@ std::string TextOf(const admin_pb::FailoverFinding& finding, bool with_cluster,
   std::string text =
       CleanLine(finding.image().empty() ? finding.volume_id() : finding.image(),
                 kMaxShownName);
-  const std::string& known =
-      finding.claim().empty() ? finding.volume_name() : finding.claim();
+  const std::string& known = KnownName(finding);
   if (!known.empty()) {
     text = absl::StrCat(CleanLine(known, kMaxShownName), " (", text, ")");
   }
@@ -218,6 +217,10 @@ bool SeveralClusters(const admin_pb::CheckFailoverResponse& found) {
 }
 
 }  // namespace
+
+const std::string& KnownName(const admin_pb::FailoverFinding& finding) {
+  return finding.claim().empty() ? finding.volume_name() : finding.claim();
+}
 
 std::string CheckFailoverText(const admin_pb::CheckFailoverResponse& found,
                               const Palette& palette) {

@@ -16,6 +16,11 @@ namespace addons {
 /// the number of FAILED_PRECONDITION.
 inline constexpr int kWouldNotWork = 9;
 
+/// What people call a volume: its claim, else its PersistentVolume; empty:
+/// neither is known.
+const std::string& KnownName(
+    const ::rbdaddons::admin::v1::FailoverFinding& finding);
+
 /// In which way volumes have to work.
 enum class FailoverWay { kEither, kPlanned, kForced };
 

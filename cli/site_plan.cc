@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "base/utc.h"
 #include "cli/count_reasons.h"
+#include "cli/inspection.h"
 #include "cli/streams.h"
 #include "rpc/text.h"
 
@@ -80,10 +81,10 @@ std::string WhatForceDoes(const Seen& seen) {
 
 /// As people call it.
 std::string NameOf(const admin_pb::FailoverFinding& finding) {
-  return !finding.claim().empty()         ? finding.claim()
-         : !finding.volume_name().empty() ? finding.volume_name()
-         : !finding.image().empty()       ? finding.image()
-                                          : finding.volume_id();
+  const std::string& known = KnownName(finding);
+  return !known.empty()             ? known
+         : !finding.image().empty() ? finding.image()
+                                    : finding.volume_id();
 }
 
 Seen SeenVolume(const admin_pb::FailoverFinding& finding) {

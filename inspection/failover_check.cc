@@ -188,23 +188,19 @@ void Check::Fill(const OpenedVolume& opened,
 void Check::NameVolume(const OpenedVolume& opened, FailoverFinding* finding) {
   const auto entry =
       FindEntryOfImage(*opened.reads, opened.volume.image_name());
-  const auto id_of = [&]() -> absl::StatusOr<std::string> {
-    ADDONS_RETURN_IF_ERROR(entry.status());
-    VolumeId id;
-    id.cluster_id = opened.volume.cluster_id;
-    id.pool_id = opened.volume.pool_id;
-    id.uuid = entry->uuid;
-    return id.ToString();
-  };
-  auto text = id_of();
-  if (text.ok()) {
-    finding->volume_id = *std::move(text);
+  auto id = entry.ok() ? VolumeId{.cluster_id = opened.volume.cluster_id,
+                                  .pool_id = opened.volume.pool_id,
+                                  .uuid = entry->uuid}
+                             .ToString()
+                       : entry.status();
+  if (id.ok()) {
+    finding->volume_id = *std::move(id);
     finding->volume_name = NameIn(entry->attributes);
     return;
   }
-  finding->without_entry = absl::IsNotFound(text.status());
+  finding->without_entry = absl::IsNotFound(id.status());
   finding->forecast = PromoteForecast();
-  SetBoth(finding->without_entry ? WithoutEntry() : text.status(),
+  SetBoth(finding->without_entry ? WithoutEntry() : id.status(),
           &finding->forecast);
 }
 

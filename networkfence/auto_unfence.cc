@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/image_name.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/blocklist_commands.h"
@@ -98,8 +99,10 @@ absl::Status NothingWouldWrite(const LinuxRoots& roots, const std::string& fsid,
   std::vector<std::string> devices;
   for (const KernelClient& client : clients) {
     if (!MayBeFencedBy(entry, fsid, client)) continue;
-    devices.push_back(absl::StrCat("/dev/", client.device, " (image ",
-                                   Quoted(client.image), ")"));
+    devices.push_back(absl::StrCat(
+        "/dev/", client.device, " (image ",
+        Quoted(RbdSpec(client.pool, client.rados_namespace, client.image)),
+        ")"));
   }
   if (devices.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(

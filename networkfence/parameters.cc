@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -21,19 +20,12 @@ constexpr char kAllowServiceClients[] = "allowServiceClients";
 constexpr char kRemoveContained[] = "removeContained";
 constexpr char kRemoveClientEntries[] = "removeClientEntries";
 
-absl::Status Invalid(const char* key, const std::string& value,
-                     absl::string_view allowed) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("parameter '", key, "' is '",
-                   absl::CHexEscape(value.substr(0, 64)), "': ", allowed));
-}
-
 absl::Status ReadSwitch(const ParameterMap& map, const char* key, bool* value) {
   const auto it = map.find(key);
   if (it == map.end() || absl::SimpleAtob(it->second, value)) {
     return absl::OkStatus();
   }
-  return Invalid(key, it->second, "must be 'true' or 'false'");
+  return InvalidParameter(key, it->second, "must be 'true' or 'false'");
 }
 
 absl::Status ReadExpiry(const ParameterMap& map, std::chrono::seconds* expiry) {
@@ -43,7 +35,7 @@ absl::Status ReadExpiry(const ParameterMap& map, std::chrono::seconds* expiry) {
   if (!absl::SimpleAtoi(it->second, &seconds) ||
       seconds < FenceParameters::kShortestExpiry.count() ||
       seconds > FenceParameters::kLongestExpiry.count()) {
-    return Invalid(
+    return InvalidParameter(
         kExpirySeconds, it->second,
         absl::StrCat("must be a number of seconds from ",
                      FenceParameters::kShortestExpiry.count(), " to ",

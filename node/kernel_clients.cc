@@ -5,10 +5,26 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "base/image_name.h"
 #include "node/small_file.h"
 
 namespace addons {
+
+KernelClient ReadKernelClient(const LinuxRoots& roots,
+                              const std::string& number) {
+  const auto read = [&](const char* attribute) {
+    return ReadAttribute(absl::StrCat(roots.sys, "/bus/rbd/devices/", number,
+                                      "/", attribute))
+        .value_or("");
+  };
+  KernelClient client;
+  client.device = absl::StrCat("rbd", number);
+  client.pool = read("pool");
+  client.rados_namespace = read("pool_ns");
+  client.image = read("name");
+  client.fsid = read("cluster_fsid");
+  client.address = read("client_addr");
+  return client;
+}
 
 absl::StatusOr<std::vector<KernelClient>> ListKernelClients(
     const LinuxRoots& roots) {
@@ -34,14 +50,7 @@ absl::StatusOr<std::vector<KernelClient>> ListKernelClients(
   fs::directory_iterator it(devices, error);
   for (const fs::directory_iterator end; !error && it != end;
        it.increment(error)) {
-    const std::string directory = it->path().string();
-    const auto read = [&directory](const char* attribute) {
-      return ReadAttribute(absl::StrCat(directory, "/", attribute))
-          .value_or("");
-    };
-    clients.push_back({absl::StrCat("rbd", it->path().filename().string()),
-                       RbdSpec(read("pool"), read("pool_ns"), read("name")),
-                       read("cluster_fsid"), read("client_addr")});
+    clients.push_back(ReadKernelClient(roots, it->path().filename().string()));
   }
   if (error) return unreadable(devices, error);
   std::sort(clients.begin(), clients.end(),

@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "base/image_name.h"
 #include "base/status_macros.h"
+#include "node/kernel_clients.h"
 #include "node/mount_table.h"
 #include "node/rbd_nbd_command.h"
 #include "node/small_file.h"
@@ -37,17 +38,16 @@ absl::StatusOr<MappedImage> IdentifyKrbd(const LinuxRoots& roots,
                                          uint64_t number) {
   const std::string directory =
       absl::StrCat(roots.sys, "/bus/rbd/devices/", number, "/");
-  const auto pool = ReadAttribute(directory + "pool");
-  const auto name = ReadAttribute(directory + "name");
-  if (!pool || pool->empty() || !name || name->empty()) {
+  KernelClient client = ReadKernelClient(roots, absl::StrCat(number));
+  if (client.pool.empty() || client.image.empty()) {
     return Unknown(layer, absl::StrCat(directory, " names no pool and image"));
   }
   MappedImage image;
   image.device = layer.name;
-  image.pool = *pool;
-  image.image = ImageName(*name);
-  image.rados_namespace = ReadAttribute(directory + "pool_ns").value_or("");
-  image.fsid = ReadAttribute(directory + "cluster_fsid").value_or("");
+  image.pool = std::move(client.pool);
+  image.image = ImageName(std::move(client.image));
+  image.rados_namespace = std::move(client.rados_namespace);
+  image.fsid = std::move(client.fsid);
   if (const auto id = ReadNumber(directory + "pool_id")) {
     image.pool_id = static_cast<int64_t>(*id);
   }

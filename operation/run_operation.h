@@ -42,17 +42,23 @@ Later<absl::StatusOr<std::any>> StartOperation(OperationTable& table,
                                                Caller caller,
                                                OperationWork work);
 
+/// Work whose result ResultAs() gives back.
+template <typename Result>
+OperationWork WorkWithResult(
+    std::function<absl::StatusOr<Result>(OperationContext&)> work) {
+  return [work = std::move(work)](
+             OperationContext& context) -> absl::StatusOr<std::any> {
+    ADDONS_ASSIGN_OR_RETURN(Result value, work(context));
+    return std::any(std::move(value));
+  };
+}
+
 /// The same for work that returns `Result`.
 template <typename Result>
 Later<absl::StatusOr<Result>> RunOperation(
     OperationTable& table, const OperationSpec& spec, const Caller& caller,
     std::function<absl::StatusOr<Result>(OperationContext&)> work) {
-  return StartOperation(table, spec, caller,
-                        [work = std::move(work)](OperationContext& context)
-                            -> absl::StatusOr<std::any> {
-                          ADDONS_ASSIGN_OR_RETURN(Result value, work(context));
-                          return std::any(std::move(value));
-                        })
+  return StartOperation(table, spec, caller, WorkWithResult(std::move(work)))
       .Then([spec](absl::StatusOr<std::any> result) {
         return ResultAs<Result>(std::move(result), spec);
       });

@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "base/utc.h"
 #include "points/record.h"
+#include "points/whole_point.h"
 #include "replication/look/peers.h"
 #include "replication/look/point.h"
 #include "replication/session.h"
@@ -40,11 +41,8 @@ absl::Status Refuse(const Session& session, absl::StatusCode code,
 /// Whether the image's record is of this point.
 absl::StatusOr<bool> IsRecorded(const Session& session, const MirrorView& view,
                                 const Point& point) {
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
-                          session.reads->OpenImageByIdReadOnly(view.image_id));
   ADDONS_ASSIGN_OR_RETURN(const auto metadata,
-                          image->ListMetadata(kPointRecordKey));
-  ADDONS_RETURN_IF_ERROR(image->Close());
+                          ReadPointMetadata(*session.reads, view.image_id));
   const auto record = RecordReader::Open(metadata);
   return record.ok() && record->header().IsOf(point, view.info);
 }

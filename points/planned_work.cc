@@ -43,8 +43,10 @@ std::set<absl::Time> KeptOf(const PointPlan& plan,
 
 std::string SiteMark(absl::string_view mirror_uuid) {
   std::string mark(mirror_uuid.substr(0, kMarkLength));
-  for (char& c : mark)
-    c = absl::ascii_isalnum(c) ? absl::ascii_tolower(c) : '0';
+  for (char& c : mark) {
+    const auto byte = static_cast<unsigned char>(c);
+    c = absl::ascii_isalnum(byte) ? absl::ascii_tolower(byte) : '0';
+  }
   mark.resize(kMarkLength, '0');
   return mark;
 }
@@ -88,18 +90,16 @@ PlannedWork PlanWork(const PointPlan& plan,
     }
     const auto moment = ParsePlannedName(point.name);
     if (!moment.has_value()) continue;
-    const bool ours = moment->site == site;
-    if (ours && moment->time < now + absl::FromChrono(every)) {
+    const bool ahead = moment->time >= now + absl::FromChrono(every);
+    if (moment->site == site && !ahead) {
       planned.emplace(moment->time, point.name);
     } else if (!point.recorded) {
       work.remove.push_back(point.name);
     }
   }
-  const bool made = std::any_of(
-      planned.begin(), planned.end(),
-      [&](const auto& one) { return PeriodOf(every, one.first) >= period; });
-  if (!made) work.make = PlannedName({now, site});
-
+  if (planned.lower_bound(period) == planned.end()) {
+    work.make = PlannedName({now, site});
+  }
   const std::set<absl::Time> kept = KeptOf(plan, planned);
   for (const auto& [time, name] : planned) {
     if (!kept.contains(time) && name != recorded) work.remove.push_back(name);

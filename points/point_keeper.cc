@@ -22,10 +22,8 @@ PointKeeper::PointKeeper(OperationTable& operations,
             caller.deadline = RealClock().Now() + patience;
             caller.gone = stop_.get_token();
             caller.request_id = "points";
-            OperationSpec owned = spec;
-            if (owned.lane == Lane::kRead) MakeRead(&owned);
             return Await(
-                StartOperation(operations, owned, caller, std::move(work)));
+                StartOperation(operations, spec, caller, std::move(work)));
           })),
       makes_("point-maker", round, [this] { rounds_->Make(); }),
       reads_("point-reader", round, [this] { rounds_->Read(); }) {}

@@ -5,14 +5,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "operation/run_operation.h"
 #include "points/long_read.h"
 #include "points/make_point.h"
 #include "points/planned_work.h"
-#include "volume/credentials.h"
+#include "replication/steps/upkeep.h"
+#include "replication/volume_operation.h"
 
 namespace addons {
 namespace {
@@ -54,11 +55,10 @@ SteadyDuration GraceOf(const PointPlan& plan) {
   return std::clamp<minutes>(plan.front().every / 4, minutes(10), minutes(60));
 }
 
-/// It may be otherwise in minutes. Anything else is up to a person, or to the
-/// next period.
-bool MayPass(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsAborted(status) ||
-         absl::IsDeadlineExceeded(status) || absl::IsResourceExhausted(status);
+PlannedWork WorkOf(ReplicationEnvironment& environment, const PointPlan& plan,
+                   const SeenPoints& seen) {
+  return PlanWork(plan, seen.points, SiteMark(seen.mirror_uuid),
+                  Now(environment));
 }
 
 }  // namespace
@@ -108,10 +108,16 @@ void PointRounds::NoteTrouble(const Planned& planned, Trouble Volume::*which,
   }
   Log().warn("planned points do not go on volume={}: {}",
              Quoted(planned.volume_id.text()), Quoted(text));
+  TellHistory(planned, "planned points", "", status);
+}
+
+void PointRounds::TellHistory(const Planned& planned, const char* verb,
+                              std::string text, const absl::Status& status) {
   HistoryEvent event;
   event.object = planned.volume_id.text();
-  event.verb = "planned points";
+  event.verb = verb;
   event.user = planned.user->id;
+  event.text = std::move(text);
   environment_.history.AddAnswered(std::move(event), status);
 }
 
@@ -137,98 +143,65 @@ bool PointRounds::IsBeingRead(const Planned& planned,
          volume->second.point == point;
 }
 
-absl::StatusOr<std::any> PointRounds::RunOn(const Planned& planned,
-                                            const Task& task,
-                                            OperationWork work) {
-  ADDONS_ASSIGN_OR_RETURN(const OperationKey key,
-                          environment_.resolver.KeyOfVolume(planned.volume_id));
-  OperationSpec spec;
-  spec.share = WorkerShare::OfCluster(key.cluster_id);
-  spec.keys = {key.ToString()};
-  spec.verb = task.verb;
-  spec.action = task.action;
-  spec.object = absl::StrCat("volume '", planned.volume_id.text(), "'");
-  spec.parameters =
-      CallFingerprint(spec.verb, *planned.user, {{"about", task.about}});
-  spec.routine = true;
-  if (task.lane == Lane::kBulk) {
-    MakeLongRead(task.action, planned.volume_id.text(), &spec);
-    // To what a person has read.
-    spec.yields = true;
-  }
-  spec.lane = task.lane;
-  return run_(spec, task.patience, std::move(work));
-}
-
 template <typename Result>
 absl::StatusOr<Result> PointRounds::RunFor(
     const Planned& planned, const Task& task,
     std::function<absl::StatusOr<Result>(OperationContext&)> work) {
   ADDONS_ASSIGN_OR_RETURN(
-      std::any result,
-      RunOn(planned, task,
-            [work = std::move(work)](
-                OperationContext& context) -> absl::StatusOr<std::any> {
-              ADDONS_ASSIGN_OR_RETURN(Result value, work(context));
-              return std::any(std::move(value));
-            }));
-  Result* const value = std::any_cast<Result>(&result);
-  if (value == nullptr) {
-    return absl::InternalError(absl::StrCat("the operation '", task.verb,
-                                            "' has a result of another type"));
+      OperationSpec spec,
+      SpecOnVolume(environment_, {planned.volume_id, planned.user}, task.verb,
+                   {{"about", task.about}}));
+  spec.action = task.action;
+  spec.routine = true;
+  if (task.lane == Lane::kRead) MakeRead(&spec);
+  if (task.lane == Lane::kBulk) {
+    MakeLongRead(task.action, planned.volume_id.text(), &spec);
+    // To what a person has read.
+    spec.yields = true;
   }
-  return std::move(*value);
+  return ResultAs<Result>(
+      run_(spec, task.patience, WorkWithResult(std::move(work))), spec);
 }
 
-/// What is due may have been made by another replica meanwhile. `seen` has it
-/// then, or what was made here.
-absl::Status PointRounds::MakeDue(const Planned& planned, SeenPoints* seen) {
+/// What is due may have been made by another replica meanwhile.
+absl::StatusOr<SeenPoints> PointRounds::MakeDue(const Planned& planned) {
   const VolumeTarget target{planned.volume_id, planned.user};
-  const auto make =
-      [&environment = environment_, target, plan = planned.plan](
-          OperationContext& context) -> absl::StatusOr<SeenPoints> {
-    ADDONS_ASSIGN_OR_RETURN(SeenPoints now,
+  const auto make = [&environment = environment_, target, plan = planned.plan](
+                        OperationContext& context) -> absl::StatusOr<MadeDue> {
+    MadeDue due;
+    ADDONS_ASSIGN_OR_RETURN(due.seen,
                             LookAtPoints(context, environment, target));
-    const std::string name =
-        PlanWork(plan, now.points, SiteMark(now.mirror_uuid), Now(environment))
-            .make;
-    if (!now.primary || name.empty()) return now;
+    const std::string name = WorkOf(environment, plan, due.seen).make;
+    if (!due.seen.primary || name.empty()) return due;
     ADDONS_RETURN_IF_ERROR(
         MakePoint(context, environment, target, name, WhenNotInStep::kRefuse)
             .status());
-    now.made = name;
-    ListedPoint& point = now.points.emplace_back();
-    point.name = name;
-    return now;
+    due.seen.points.emplace_back().name = name;
+    due.made = true;
+    return due;
   };
   ADDONS_ASSIGN_OR_RETURN(
-      *seen,
-      RunFor<SeenPoints>(planned,
-                         {"make a planned point", "make a planned point of",
-                          Lane::kControl, kPatience, ""},
-                         make));
-  if (seen->made.empty()) return absl::OkStatus();
+      MadeDue due,
+      RunFor<MadeDue>(planned,
+                      {"make a planned point", "make a planned point of",
+                       Lane::kControl, kPatience, ""},
+                      make));
   const MutexLock lock(mutex_);
-  ++counts_.made;
-  return absl::OkStatus();
+  counts_.made += due.made ? 1 : 0;
+  return std::move(due.seen);
 }
 
 absl::Status PointRounds::KeepPrimary(const Planned& planned,
                                       const SeenPoints& seen,
                                       SteadyDuration* again) {
   const VolumeTarget target{planned.volume_id, planned.user};
-  SeenPoints now = seen;
-  const auto work_now = [&] {
-    return PlanWork(planned.plan, now.points, SiteMark(now.mirror_uuid),
-                    Now(environment_));
-  };
-  PlannedWork work = work_now();
+  PlannedWork work = WorkOf(environment_, planned.plan, seen);
   absl::Status status;
   if (!work.make.empty()) {
-    status.Update(MakeDue(planned, &now));
-    if (!status.ok()) now = seen;
-    if (!now.primary) return status;
-    work = work_now();
+    const auto now = MakeDue(planned);
+    status.Update(now.status());
+    if (now.ok() && !now->primary) return status;
+    if (now.ok()) work = WorkOf(environment_, planned.plan, *now);
   }
   *again =
       absl::ToChronoNanoseconds(work.next - Now(environment_)) + kAfterPeriod;
@@ -334,9 +307,9 @@ absl::Status PointRounds::ReadRecord(const Planned& planned,
             OperationContext& context) -> absl::StatusOr<DigestedPoint> {
       ADDONS_ASSIGN_OR_RETURN(const SeenPoints now,
                               LookAtPoints(context, environment, target));
-      const PlannedWork work = PlanWork(
-          plan, now.points, SiteMark(now.mirror_uuid), Now(environment));
-      if (!now.primary || work.read.empty()) return DigestedPoint();
+      if (!now.primary || WorkOf(environment, plan, now).read.empty()) {
+        return DigestedPoint();
+      }
       return DigestPoint(context, environment, target, point, kBytesPerSecond);
     };
     ADDONS_ASSIGN_OR_RETURN(
@@ -379,12 +352,8 @@ absl::Status PointRounds::Compare(const Planned& planned) {
   Log().info("a copy was compared by itself volume={} {}",
              Quoted(planned.volume_id.text()), Quoted(DescribeFound(proof)));
   if (!whole) {
-    HistoryEvent event;
-    event.object = planned.volume_id.text();
-    event.verb = "verify by itself";
-    event.user = planned.user->id;
-    event.text = DescribeFound(proof);
-    environment_.history.AddAnswered(std::move(event), absl::OkStatus());
+    TellHistory(planned, "verify by itself", DescribeFound(proof),
+                absl::OkStatus());
   }
   const MutexLock lock(mutex_);
   ++counts_.compared;

@@ -111,8 +111,6 @@ class PointRounds {
     std::string about;  // what else tells it from others
   };
   /// `work` owns what it uses, but for the environment.
-  absl::StatusOr<std::any> RunOn(const Planned& planned, const Task& task,
-                                 OperationWork work);
   template <typename Result>
   absl::StatusOr<Result> RunFor(
       const Planned& planned, const Task& task,
@@ -121,7 +119,12 @@ class PointRounds {
   void MakeFor(const Planned& planned, SlowFailures* slow);
   absl::Status KeepPrimary(const Planned& planned, const SeenPoints& seen,
                            SteadyDuration* again);
-  absl::Status MakeDue(const Planned& planned, SeenPoints* seen);
+  /// A look, and whether a point was made after it, which it shows.
+  struct MadeDue {
+    SeenPoints seen;
+    bool made = false;
+  };
+  absl::StatusOr<SeenPoints> MakeDue(const Planned& planned);
   void KeepCopy(const Planned& planned, const SeenPoints& seen);
   /// What is to be read of it now; it is busy then. false: nothing.
   bool TakeReading(const Planned& planned, Volume* due);
@@ -131,6 +134,8 @@ class PointRounds {
   void SetReading(const Planned& planned, Reading reading, std::string point);
   bool IsBeingRead(const Planned& planned, const std::string& point) const;
   void NoteTrouble(const Planned& planned, Trouble Volume::*which,
+                   const absl::Status& status);
+  void TellHistory(const Planned& planned, const char* verb, std::string text,
                    const absl::Status& status);
 
   ReplicationEnvironment& environment_;

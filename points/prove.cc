@@ -161,7 +161,9 @@ absl::StatusOr<SeenPoints> LookAtPoints(OperationContext& context,
     context.Step("looking at the image");
     ADDONS_ASSIGN_OR_RETURN(
         SeenImage image, SeeImage(context, environment, target, kProveAction));
-    ADDONS_ASSIGN_OR_RETURN(const auto metadata, ReadPointMetadata(image));
+    ADDONS_ASSIGN_OR_RETURN(
+        const auto metadata,
+        ReadPointMetadata(*image.opened.reads, image.view.image_id));
     ADDONS_RETURN_IF_ERROR(AddProof(*image.opened.reads, &image.view));
     const auto record = RecordReader::Open(metadata);
     SeenPoints seen;

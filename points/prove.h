@@ -90,7 +90,6 @@ struct SeenPoints {
   std::vector<ListedPoint> points;  // in the order in which they were made
   bool primary = false;
   std::string mirror_uuid;  // of the pool here
-  std::string made;         // the point that a plan had made since; empty: none
   /// Of a copy (IsCopy()): what was found last; without a name: nothing.
   KnownProof proof;
   bool copy = false;

@@ -87,10 +87,9 @@ absl::StatusOr<SeenImage> StillThere(OperationContext& context,
 }
 
 absl::StatusOr<std::map<std::string, std::string>> ReadPointMetadata(
-    const SeenImage& seen) {
-  ADDONS_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Image> image,
-      seen.opened.reads->OpenImageByIdReadOnly(seen.view.image_id));
+    Pool& reads, const std::string& image_id) {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
+                          reads.OpenImageByIdReadOnly(image_id));
   ADDONS_ASSIGN_OR_RETURN(auto metadata, image->ListMetadata(kPointRecordKey));
   ADDONS_RETURN_IF_ERROR(image->Close());
   return metadata;
@@ -152,11 +151,14 @@ absl::StatusOr<Point> FindWhole(const SeenImage& seen,
 /// The record of the point `name`; empty: of whichever it is.
 absl::StatusOr<RecordReader> ReadRecord(const SeenImage& seen,
                                         const std::string& name) {
-  ADDONS_ASSIGN_OR_RETURN(auto metadata, ReadPointMetadata(seen));
+  const auto read = [&seen] {
+    return ReadPointMetadata(*seen.opened.reads, seen.view.image_id);
+  };
+  ADDONS_ASSIGN_OR_RETURN(auto metadata, read());
   auto record = RecordReader::Open(metadata);
   if (absl::IsDataLoss(record.status())) {
     // Its parts are read one after the other, and may have been replaced.
-    ADDONS_ASSIGN_OR_RETURN(metadata, ReadPointMetadata(seen));
+    ADDONS_ASSIGN_OR_RETURN(metadata, read());
     record = RecordReader::Open(metadata);
   }
   const MirrorSnapshot* const newest = seen.view.Newest();

@@ -40,9 +40,9 @@ absl::StatusOr<SeenImage> SeeImage(OperationContext& context,
                                    std::string action,
                                    Access access = Access::kRead);
 
-/// The image's metadata under kPointRecordKey.
+/// The metadata under kPointRecordKey of the image with this id.
 absl::StatusOr<std::map<std::string, std::string>> ReadPointMetadata(
-    const SeenImage& seen);
+    Pool& reads, const std::string& image_id);
 
 /// The image's content at a snapshot of it. FAILED_PRECONDITION: it was a clone
 /// then, or no record can describe it.

@@ -7,6 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/parameter_keys.h"
 #include "base/status_macros.h"
 #include "operation/job_answer.h"
 #include "operation/run_operation.h"
@@ -34,10 +35,8 @@ absl::Status CheckApplies(const pb::ControllerReclaimSpaceRequest& request) {
   bool is_static = false;
   if (attribute != attributes.end() &&
       !absl::SimpleAtob(attribute->second, &is_static)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("parameter '", kStaticVolume, "' is '",
-                     absl::CHexEscape(attribute->second.substr(0, 64)),
-                     "': must be 'true' or 'false'"));
+    return InvalidParameter(kStaticVolume, attribute->second,
+                            "must be 'true' or 'false'");
   }
   const bool migrated = IsMigratedHandle(request.volume_id());
   if (!is_static && !migrated) return absl::OkStatus();

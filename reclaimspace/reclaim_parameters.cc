@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -18,13 +17,6 @@ constexpr char kSparseSize[] = "sparseSize";
 constexpr char kWithSnapshots[] = "withSnapshots";
 constexpr uint64_t kSmallest = 4096;  // librbd's limits
 constexpr uint64_t kLargest = uint64_t{32} << 20;
-
-absl::Status Invalid(const char* key, absl::string_view value,
-                     absl::string_view allowed) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("parameter '", key, "' is '",
-                   absl::CHexEscape(value.substr(0, 64)), "': ", allowed));
-}
 
 absl::StatusOr<uint64_t> ParseSize(const std::string& text) {
   absl::string_view digits = text;
@@ -42,10 +34,11 @@ absl::StatusOr<uint64_t> ParseSize(const std::string& text) {
   if (!plain || !absl::SimpleAtoi(digits, &number) || number > kLargest ||
       number * unit < kSmallest || number * unit > kLargest ||
       !std::has_single_bit(number * unit)) {
-    return Invalid(kSparseSize, text,
-                   "must be a power of two from 4096 to the size of the "
-                   "image's objects, in bytes or with Ki or Mi, for example "
-                   "'65536' or '64Ki'");
+    return InvalidParameter(
+        kSparseSize, text,
+        "must be a power of two from 4096 to the size of the "
+        "image's objects, in bytes or with Ki or Mi, for example "
+        "'65536' or '64Ki'");
   }
   return number * unit;
 }
@@ -63,7 +56,8 @@ absl::StatusOr<ReclaimParameters> ReclaimParameters::Parse(
   if (const auto it = map.find(kWithSnapshots); it != map.end()) {
     bool with = false;
     if (!absl::SimpleAtob(it->second, &with)) {
-      return Invalid(kWithSnapshots, it->second, "must be 'true' or 'false'");
+      return InvalidParameter(kWithSnapshots, it->second,
+                              "must be 'true' or 'false'");
     }
     if (with) parameters.with_snapshots = WithSnapshots::kYes;
   }
@@ -72,9 +66,10 @@ absl::StatusOr<ReclaimParameters> ReclaimParameters::Parse(
 
 absl::Status ReclaimParameters::CheckObjectSize(uint64_t object_bytes) const {
   if (sparse_bytes <= object_bytes) return absl::OkStatus();
-  return Invalid(kSparseSize, absl::StrCat(sparse_bytes),
-                 absl::StrCat("the objects of this image have ", object_bytes,
-                              " bytes, and it must not be more"));
+  return InvalidParameter(
+      kSparseSize, absl::StrCat(sparse_bytes),
+      absl::StrCat("the objects of this image have ", object_bytes,
+                   " bytes, and it must not be more"));
 }
 
 }  // namespace addons

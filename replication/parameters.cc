@@ -5,7 +5,6 @@
 #include <regex>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -29,25 +28,19 @@ const std::string* Find(const ParameterMap& map, const char* key) {
   return it == map.end() ? nullptr : &it->second;
 }
 
-absl::Status Invalid(const char* key, const std::string& value,
-                     absl::string_view allowed) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("parameter '", key, "' is '",
-                   absl::CHexEscape(value.substr(0, 64)), "': ", allowed));
-}
-
 absl::StatusOr<MirrorMode> ParseMode(const ParameterMap& map) {
   const std::string* value = Find(map, kMirroringMode);
   if (value == nullptr || *value == "snapshot") return MirrorMode::kSnapshot;
   if (*value == "journal") return MirrorMode::kJournal;
-  return Invalid(kMirroringMode, *value, "must be 'snapshot' or 'journal'");
+  return InvalidParameter(kMirroringMode, *value,
+                          "must be 'snapshot' or 'journal'");
 }
 
 absl::StatusOr<FlattenMode> ParseFlatten(const ParameterMap& map) {
   const std::string* value = Find(map, kFlattenMode);
   if (value == nullptr) return FlattenMode::kNever;
   if (const auto known = ToFlattenMode(*value)) return *known;
-  return Invalid(kFlattenMode, *value, "must be 'never' or 'force'");
+  return InvalidParameter(kFlattenMode, *value, "must be 'never' or 'force'");
 }
 
 absl::StatusOr<Force> ParseForce(const ParameterMap& map) {
@@ -62,7 +55,7 @@ absl::StatusOr<Force> ParseForce(const ParameterMap& map) {
       force = *value == "1" || *value == "t" || *value == "T";
     return force ? Force::kYes : Force::kNo;
   }
-  return Invalid(kForce, *value, "must be 'true' or 'false'");
+  return InvalidParameter(kForce, *value, "must be 'true' or 'false'");
 }
 
 absl::StatusOr<std::optional<SnapshotSchedule>> ParseSchedule(
@@ -103,9 +96,10 @@ absl::StatusOr<ReplicationParameters> ReplicationParameters::Parse(
   if (const std::string* points = Find(map, kPoints)) {
     ADDONS_ASSIGN_OR_RETURN(parameters.points, ParsePointPlan(*points));
     if (!parameters.points.empty() && parameters.mode == MirrorMode::kJournal) {
-      return Invalid(kPoints, *points,
-                     "needs mirroringMode 'snapshot': in journal mode nothing "
-                     "tells that a point is whole at the other site");
+      return InvalidParameter(
+          kPoints, *points,
+          "needs mirroringMode 'snapshot': in journal mode nothing "
+          "tells that a point is whole at the other site");
     }
   }
   return parameters;
@@ -129,7 +123,7 @@ absl::StatusOr<std::chrono::minutes> ParseInterval(const std::string& text) {
                   [](unsigned char c) { return std::isdigit(c) != 0; });
   if (!digits || !absl::SimpleAtoi(text.substr(0, text.size() - 1), &count) ||
       count <= 0) {
-    return Invalid(kInterval, text, kAllowed);
+    return InvalidParameter(kInterval, text, kAllowed);
   }
   switch (text.back()) {
     case 'm':
@@ -139,7 +133,7 @@ absl::StatusOr<std::chrono::minutes> ParseInterval(const std::string& text) {
     case 'd':
       return std::chrono::hours(24 * count);
     default:
-      return Invalid(kInterval, text, kAllowed);
+      return InvalidParameter(kInterval, text, kAllowed);
   }
 }
 
@@ -183,7 +177,7 @@ absl::StatusOr<StartTime> ParseStartTime(const std::string& text) {
             zone_minutes = number(kZoneMinute);
   if (!valid || hours > 23 || minutes > 59 || seconds > 59 || zone_hours > 23 ||
       zone_minutes > 59) {
-    return Invalid(
+    return InvalidParameter(
         kStartTime, text,
         "must be a time of day, or a date that exists with one, in ISO 8601, "
         "for example '14:00:00-05:00' or '2026-11-20T03:00:00Z'");

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/parameter_keys.h"
 #include "base/status_macros.h"
 #include "replication/parameters.h"
 
@@ -18,11 +18,12 @@ namespace {
 constexpr int kMostIntervals = 4;
 
 absl::Status Invalid(const std::string& text, absl::string_view why) {
-  return absl::InvalidArgumentError(absl::StrCat(
-      "parameter 'points' is '", absl::CHexEscape(text.substr(0, 64)),
-      "': ", why,
-      "; an example is '1h*24,1d*7', a point each hour of which 24 stay, "
-      "and one of each day of which 7 stay"));
+  return InvalidParameter(
+      "points", text,
+      absl::StrCat(
+          why,
+          "; an example is '1h*24,1d*7', a point each hour of which 24 "
+          "stay, and one of each day of which 7 stay"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "replication/volume_operation.h"
 #include "rpc/validate.h"
 #include "volume/patience.h"
 
@@ -72,12 +73,11 @@ absl::StatusOr<SourceCall> PrepareSourceCall(
                           source.is_group
                               ? resolver.KeyOfGroup(call.group_id)
                               : resolver.KeyOfVolume(call.target.volume_id));
-  call.spec.share = WorkerShare::OfCluster(key.cluster_id);
-  call.spec.keys = {key.ToString()};
-  call.spec.verb = std::string(verb);
-  call.spec.object = absl::StrCat(
-      source.is_group ? "volume group '" : "volume '", source.id, "'");
-  call.spec.parameters = CallFingerprint(verb, *call.target.user, parameters);
+  call.spec =
+      SpecOn(key,
+             absl::StrCat(source.is_group ? "volume group '" : "volume '",
+                          source.id, "'"),
+             verb, *call.target.user, parameters);
   call.spec.prove = [&resolver, is_group = call.is_group, target = call.target,
                      group_id = call.group_id](OperationContext& context) {
     const SteadyTime deadline = context.DeadlineWithin(kFindPatience);

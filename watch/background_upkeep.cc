@@ -12,14 +12,6 @@ namespace {
 /// How long one volume may keep the others waiting.
 constexpr std::chrono::seconds kPatience{30};
 
-/// The next round may find it otherwise. Anything else is up to a person, or to
-/// the next replication info or promote.
-bool MayPass(const absl::Status& status) {
-  return absl::IsUnavailable(status) || absl::IsAborted(status) ||
-         absl::IsDeadlineExceeded(status) || absl::IsCancelled(status) ||
-         absl::IsResourceExhausted(status);
-}
-
 }  // namespace
 
 BackgroundUpkeep::BackgroundUpkeep(OperationTable& operations,
@@ -44,7 +36,9 @@ void BackgroundUpkeep::RunRound() {
     caller.request_id = "upkeep";
     const absl::Status kept = Await(RunKeepUp(
         operations_, environment_, {due.volume_id, due.user}, caller));
-    if (MayPass(kept)) {
+    // Anything else is up to a person, or to the next replication info or
+    // promote.
+    if (MayPass(kept) || absl::IsCancelled(kept)) {
       away.insert(cluster);
       continue;
     }

@@ -1,7 +1,7 @@
 #include "replication/group/enable.h"
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "base/parameter_keys.h"
 #include "replication/group/group_run.h"
 #include "replication/steps/enable.h"
 
@@ -28,9 +28,7 @@ absl::Status CheckGroupReplication(const ReplicationOptions& options,
         "writes"));
   }
   if (it->second == "members") return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "parameter '", kParameter, "' is '",
-      absl::CHexEscape(it->second.substr(0, 64)), "': must be 'members'"));
+  return InvalidParameter(kParameter, it->second, "must be 'members'");
 }
 
 absl::Status EnableGroup(OperationContext& context,

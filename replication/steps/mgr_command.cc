@@ -60,13 +60,9 @@ absl::StatusOr<std::string> RunNeededMgrCommand(
   return output;
 }
 
-bool ManagerWouldWait(const ResolvedVolume& volume) {
-  const auto traits = ReadPoolTraits(*volume.cluster, volume.pool_id);
-  return traits.ok() && traits->full;
-}
-
 absl::Status ManagerCanWrite(const ResolvedVolume& volume) {
-  if (!ManagerWouldWait(volume)) return absl::OkStatus();
+  const auto traits = ReadPoolTraits(*volume.cluster, volume.pool_id);
+  if (!traits.ok() || !traits->full) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat(
       "Ceph's manager is not asked, because pool '", volume.pool_name,
       "' is full or its quota is reached: it would wait there, and no image of "

@@ -28,13 +28,11 @@ absl::StatusOr<std::string> RunNeededMgrCommand(
     OperationContext& context, const ReplicationOptions& options,
     Cluster& cluster, const std::string& json);
 
-/// Whether the manager would wait when it has to write into the volume's pool,
-/// which is full. It waits with a lock, so that no image of any pool gets a
-/// mirror snapshot by schedule any more (16.2.15,
-/// findings/schedule-of-a-full-pool-stops-all-schedules.sh). false also where
-/// the monitors do not tell. Blocks for one question to them.
-bool ManagerWouldWait(const ResolvedVolume& volume);
-/// UNAVAILABLE where it would. To be asked before a command that writes.
+/// To be asked before a command that has the manager write into the volume's
+/// pool. UNAVAILABLE: that is full, so it would wait there with a lock, and no
+/// image of any pool would get a mirror snapshot by schedule any more (16.2.15,
+/// findings/schedule-of-a-full-pool-stops-all-schedules.sh). OK also where the
+/// monitors do not tell. Blocks for one question to them.
 absl::Status ManagerCanWrite(const ResolvedVolume& volume);
 
 }  // namespace addons

@@ -118,23 +118,20 @@ std::string AreYouThere(const std::string& pool_spec) {
                    {"format", "json"}});
 }
 
+/// Of each of `schedules` `verb`, where the manager can write.
 absl::Status TellManager(OperationContext& context,
                          const ReplicationOptions& options,
                          const ResolvedVolume& volume, const char* verb,
-                         const SnapshotSchedule& schedule) {
+                         const std::vector<SnapshotSchedule>& schedules) {
+  if (schedules.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(ManagerCanWrite(volume));
-  return RunNeededMgrCommand(context, options, *volume.cluster,
-                             Command(verb, volume.ImageSpec(), &schedule))
-      .status();
-}
-
-/// In the place of a manager that would wait: it reads what it keeps every
-/// minute. UNAVAILABLE: it keeps it elsewhere.
-absl::Status RemoveWhatIsKept(const ResolvedVolume& volume,
-                              const std::string& image_id) {
-  ADDONS_ASSIGN_OR_RETURN(const bool removed,
-                          RemoveStoredSchedules(volume, image_id));
-  return removed ? absl::OkStatus() : ManagerCanWrite(volume);
+  for (const SnapshotSchedule& schedule : schedules) {
+    ADDONS_RETURN_IF_ERROR(
+        RunNeededMgrCommand(context, options, *volume.cluster,
+                            Command(verb, volume.ImageSpec(), &schedule))
+            .status());
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -182,7 +179,7 @@ absl::Status EnsureSchedule(OperationContext& context,
   context.Step("setting the mirror snapshot schedule");
   if (!there) {
     ADDONS_RETURN_IF_ERROR(
-        TellManager(context, options, volume, "add", wanted));
+        TellManager(context, options, volume, "add", {wanted}));
   }
   std::vector<SnapshotSchedule> others = present;
   std::erase(others, wanted);
@@ -208,10 +205,7 @@ absl::Status AddSchedules(OperationContext& context,
   ADDONS_ASSIGN_OR_RETURN(std::vector<SnapshotSchedule> left, missing());
   if (left.empty()) return absl::OkStatus();
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  for (const SnapshotSchedule& schedule : left) {
-    ADDONS_RETURN_IF_ERROR(
-        TellManager(context, options, volume, "add", schedule));
-  }
+  ADDONS_RETURN_IF_ERROR(TellManager(context, options, volume, "add", left));
   ADDONS_ASSIGN_OR_RETURN(left, missing());
   if (left.empty()) return absl::OkStatus();
   return absl::UnavailableError(
@@ -223,11 +217,7 @@ absl::Status DropSchedules(OperationContext& context,
                            const ReplicationOptions& options,
                            const ResolvedVolume& volume,
                            const std::vector<SnapshotSchedule>& schedules) {
-  for (const SnapshotSchedule& schedule : schedules) {
-    ADDONS_RETURN_IF_ERROR(
-        TellManager(context, options, volume, "remove", schedule));
-  }
-  return absl::OkStatus();
+  return TellManager(context, options, volume, "remove", schedules);
 }
 
 absl::Status RemoveSchedules(OperationContext& context,
@@ -245,9 +235,13 @@ absl::Status RemoveSchedules(OperationContext& context,
     if (present.empty()) return absl::OkStatus();
   }
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
-  // It reads what it keeps every minute. Until then it would write this one
-  // again beside a new one, which a full pool does not get.
-  if (ManagerWouldWait(volume)) return RemoveWhatIsKept(volume, image_id);
+  if (const absl::Status full = ManagerCanWrite(volume); !full.ok()) {
+    // It reads what it keeps every minute. Until then it would write this one
+    // again beside a new one, which a full pool does not get.
+    ADDONS_ASSIGN_OR_RETURN(const bool removed,
+                            RemoveStoredSchedules(volume, image_id));
+    return removed ? absl::OkStatus() : full;
+  }
   const auto removed =
       RunNeededMgrCommand(context, options, *volume.cluster,
                           Command("remove", volume.ImageSpec(), nullptr));

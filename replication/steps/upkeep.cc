@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "operation/run_operation.h"
 #include "replication/look/mount_restriction.h"
@@ -12,7 +11,7 @@
 #include "replication/steps/mirror_schedule.h"
 #include "replication/steps/parent.h"
 #include "replication/steps/write_record.h"
-#include "volume/credentials.h"
+#include "replication/volume_operation.h"
 
 namespace addons {
 namespace {
@@ -37,6 +36,11 @@ absl::Status KeepNotes(Session& session, const MirrorView& view) {
 
 }  // namespace
 
+bool MayPass(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsAborted(status) ||
+         absl::IsDeadlineExceeded(status) || absl::IsResourceExhausted(status);
+}
+
 absl::Status KeepUp(OperationContext& context,
                     ReplicationEnvironment& environment,
                     const UpkeepRequest& request) {
@@ -59,15 +63,10 @@ Later<absl::Status> RunKeepUp(OperationTable& operations,
                               ReplicationEnvironment& environment,
                               const VolumeTarget& target,
                               const Caller& caller) {
-  ADDONS_ASSIGN_OR_RETURN(const OperationKey key,
-                          environment.resolver.KeyOfVolume(target.volume_id));
-  OperationSpec spec;
-  spec.share = WorkerShare::OfCluster(key.cluster_id);
-  spec.keys = {key.ToString()};
-  spec.verb = "keep up replication";
+  ADDONS_ASSIGN_OR_RETURN(
+      OperationSpec spec,
+      SpecOnVolume(environment, target, "keep up replication"));
   spec.action = "keep up the replication of";
-  spec.object = absl::StrCat("volume '", target.volume_id.text(), "'");
-  spec.parameters = CallFingerprint(spec.verb, *target.user, {});
   return RunVerb(operations, spec, caller, environment,
                  UpkeepRequest{{target.volume_id, target.user}}, &KeepUp);
 }

@@ -10,6 +10,10 @@
 
 namespace addons {
 
+/// What a background job was answered may be otherwise in minutes, without a
+/// person.
+bool MayPass(const absl::Status& status);
+
 struct UpkeepRequest {
   VolumeTarget target;
 };

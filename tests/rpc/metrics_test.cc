@@ -43,6 +43,11 @@ class MetricsTest : public ::testing::Test {
     return answer.body;
   }
 
+  /// The line that tells of so many plans.
+  static std::string Plans(int volumes) {
+    return absl::StrCat("rbd_addons_planned_points_volumes ", volumes, "\n");
+  }
+
   ReplicationServer server_;
 };
 
@@ -73,19 +78,19 @@ TEST_F(MetricsTest, CountsTheVolumesWithAPlanOfPoints) {
   server_.Start();
   Ask ask;
   ask.volume_id = server_.id;
-  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 0\n"));
+  EXPECT_THAT(Scrape(), HasSubstr(Plans(0)));
   ask.parameters["points"] = "1h*24,1d*7";
   ASSERT_TRUE(server_.Call("PromoteVolume", ask).status.ok());
-  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 1\n"));
+  EXPECT_THAT(Scrape(), HasSubstr(Plans(1)));
   ask.parameters.clear();
   ASSERT_TRUE(server_.Call("PromoteVolume", ask).status.ok());
-  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 0\n"));
+  EXPECT_THAT(Scrape(), HasSubstr(Plans(0)));
   ask.parameters["points"] = "1d*7";
   ASSERT_TRUE(server_.Call("EnableVolumeReplication", ask).status.ok());
-  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 1\n"));
+  EXPECT_THAT(Scrape(), HasSubstr(Plans(1)));
   ask.parameters.clear();
   ASSERT_TRUE(server_.Call("DisableVolumeReplication", ask).status.ok());
-  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 0\n"));
+  EXPECT_THAT(Scrape(), HasSubstr(Plans(0)));
 }
 
 // Each member has a plan of its own then.
@@ -96,12 +101,12 @@ TEST_F(MetricsTest, CountsTheMembersOfAGroupWithAPlanOfPoints) {
   ask.group_id = server_.group_id;
   ask.parameters = {{"groupReplication", "members"}, {"points", "1d*7"}};
   ASSERT_TRUE(server_.Call("EnableVolumeReplication", ask).status.ok());
-  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 2\n"));
+  EXPECT_THAT(Scrape(), HasSubstr(Plans(2)));
   ASSERT_TRUE(server_.Call("PromoteVolume", ask).status.ok());
-  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 2\n"));
+  EXPECT_THAT(Scrape(), HasSubstr(Plans(2)));
   ask.parameters.erase("points");
   ASSERT_TRUE(server_.Call("PromoteVolume", ask).status.ok());
-  EXPECT_THAT(Scrape(), HasSubstr("rbd_addons_planned_points_volumes 0\n"));
+  EXPECT_THAT(Scrape(), HasSubstr(Plans(0)));
 }
 
 TEST_F(MetricsTest, AnswersWhileTheClusterHangs) {

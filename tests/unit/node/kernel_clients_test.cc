@@ -21,11 +21,15 @@ TEST(KernelClientsTest, EachDeviceTellsItsImageClusterAndAddress) {
   ASSERT_OK(clients);
   ASSERT_THAT(*clients, SizeIs(2));
   EXPECT_EQ((*clients)[0].device, "rbd0");
-  EXPECT_EQ((*clients)[0].image, "pool/old");
+  EXPECT_EQ((*clients)[0].pool, "pool");
+  EXPECT_EQ((*clients)[0].rados_namespace, "");
+  EXPECT_EQ((*clients)[0].image, "old");
   EXPECT_EQ((*clients)[0].fsid, "");
   EXPECT_EQ((*clients)[0].address, "");
   EXPECT_EQ((*clients)[1].device, "rbd7");
-  EXPECT_EQ((*clients)[1].image, "pool/tenant/disk");
+  EXPECT_EQ((*clients)[1].pool, "pool");
+  EXPECT_EQ((*clients)[1].rados_namespace, "tenant");
+  EXPECT_EQ((*clients)[1].image, "disk");
   EXPECT_EQ((*clients)[1].fsid, "fsid-a");
   EXPECT_EQ((*clients)[1].address, "10.0.0.7:0/41");
 }

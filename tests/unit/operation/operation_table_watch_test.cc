@@ -311,6 +311,9 @@ TEST_F(ListTest, RemembersWhatHasEnded) {
   OperationSpec read = Spec("info", {});
   read.lane = Lane::kRead;
   ASSERT_OK(Run(read, Returning(1)));
+  OperationSpec routine = Spec("make a planned point");
+  routine.routine = true;
+  ASSERT_OK(Run(routine, Returning(1)));
   EXPECT_FALSE(Run(Spec("demote"), [this](OperationContext& /*context*/) {
                  clock_.Advance(seconds(3));
                  return absl::StatusOr<std::any>(

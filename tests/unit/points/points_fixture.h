@@ -67,13 +67,14 @@ class PointsTest : public VerbsTest {
                          name);
     });
   }
-  std::vector<ListedPoint> List(Daemon& daemon) {
+  SeenPoints See(Daemon& daemon) {
     const auto seen = Called<SeenPoints>([&](OperationContext& context) {
       return LookAtPoints(context, daemon.environment(), daemon.Target(id_));
     });
     EXPECT_OK(seen);
-    return seen.ok() ? seen->points : std::vector<ListedPoint>();
+    return seen.value_or(SeenPoints());
   }
+  std::vector<ListedPoint> List(Daemon& daemon) { return See(daemon).points; }
   absl::Status Sync() {
     const auto made = MakeSync(on_a_);
     return made.ok() ? AwaitSync(on_a_, *made) : made.status();

@@ -267,7 +267,6 @@ TEST_F(PointsTest, OneThatCannotBeRemovedKeepsNoSiteDown) {
   EXPECT_EQ(List(on_b_).size(), 1U);
 }
 
-// Nobody else was primary since it was made.
 // Of a plan there may be hundreds.
 TEST_F(PointsTest, APromotionDoesNotWaitForAllOfThemToGo) {
   for (const std::string name : {"1", "2", "3", "4", "5"}) {
@@ -290,6 +289,7 @@ TEST_F(PointsTest, APromotionDoesNotWaitForAllOfThemToGo) {
   EXPECT_EQ(List(on_b_).size(), 3U);
 }
 
+// Nobody else was primary since it was made.
 TEST_F(PointsTest, ADemotionThatIsTakenBackKeepsThem) {
   ASSERT_OK(MakeWhole("first"));
   ASSERT_OK(Demote(on_a_));
