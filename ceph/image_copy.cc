@@ -35,9 +35,21 @@ absl::string_view Block(const ImageData& piece, uint64_t offset) {
   return zeros ? absl::string_view() : block;
 }
 
-/// What turns `present` into `wanted`: runs of blocks that differ.
+/// A whole sector of it is zeros.
+bool HasZeros(absl::string_view block) {
+  constexpr size_t kSector = 512;
+  bool zeros = block.empty();
+  for (size_t at = 0; !zeros && at < block.size(); at += kSector) {
+    zeros = block.substr(at, kSector).find_first_not_of('\0') ==
+            absl::string_view::npos;
+  }
+  return zeros;
+}
+
+/// What turns `present` into `wanted`: runs of blocks that differ, and those
+/// that have zeros where `zeros_too`.
 void AddChanges(const ImageData& wanted, const ImageData& present,
-                std::vector<ImageData>* changes) {
+                bool zeros_too, std::vector<ImageData>* changes) {
   if (wanted.bytes.empty()) {
     changes->push_back(wanted);
     return;
@@ -45,7 +57,7 @@ void AddChanges(const ImageData& wanted, const ImageData& present,
   bool extend = false;  // the last change ends where this block begins
   for (uint64_t at = 0; at < wanted.range.length; at += kCopyUnit) {
     const absl::string_view block = Block(wanted, at);
-    if (block == Block(present, at)) {
+    if (block == Block(present, at) && !(zeros_too && HasZeros(block))) {
       extend = false;
       continue;
     }
@@ -60,7 +72,7 @@ void AddChanges(const ImageData& wanted, const ImageData& present,
 }
 
 absl::Status CopyRound(const ReadRangesFn& source, Image& target,
-                       const std::vector<ImageRange>& ranges) {
+                       const std::vector<ImageRange>& ranges, bool zeros_too) {
   ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageData> wanted, source(ranges));
   ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageData> present,
                           target.Read(ranges));
@@ -68,8 +80,11 @@ absl::Status CopyRound(const ReadRangesFn& source, Image& target,
   std::vector<ImageRange> changed;
   std::vector<const ImageData*> expected;
   for (size_t i = 0; i < ranges.size(); ++i) {
-    if (SameContent(wanted[i], present[i])) continue;
-    AddChanges(wanted[i], present[i], &changes);
+    const size_t before = changes.size();
+    if (zeros_too || !SameContent(wanted[i], present[i])) {
+      AddChanges(wanted[i], present[i], zeros_too, &changes);
+    }
+    if (changes.size() == before) continue;
     changed.push_back(ranges[i]);
     expected.push_back(&wanted[i]);
   }
@@ -140,28 +155,27 @@ absl::Status CopyRanges(const ReadRangesFn& source, Image& target,
                [&](const std::vector<ImageRange>& round) -> absl::Status {
                  ADDONS_RETURN_IF_ERROR(progress(done, total));
                  done += TotalBytes(round);
-                 return CopyRound(source, target, round);
+                 return CopyRound(source, target, round, options.zeros_too);
                });
   return copied.ok() ? progress(done, total) : copied;
 }
 
-absl::StatusOr<bool> SameContent(Image& one, Image& other,
+absl::StatusOr<bool> SameContent(const ReadRangesFn& one, Image& other,
                                  const std::vector<ImageRange>& ranges,
                                  const ImageCopyOptions& options) {
   bool same = true;
-  absl::Status compared =
-      InRounds(one, ranges, options,
-               [&](const std::vector<ImageRange>& round) -> absl::Status {
-                 if (!same) return absl::OkStatus();
-                 ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageData> first,
-                                         one.Read(round));
-                 ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageData> second,
-                                         other.Read(round));
-                 for (size_t i = 0; i < round.size(); ++i) {
-                   same = same && SameContent(first[i], second[i]);
-                 }
-                 return absl::OkStatus();
-               });
+  absl::Status compared = InRounds(
+      other, ranges, options,
+      [&](const std::vector<ImageRange>& round) -> absl::Status {
+        if (!same) return absl::OkStatus();
+        ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageData> first, one(round));
+        ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageData> second,
+                                other.Read(round));
+        for (size_t i = 0; i < round.size(); ++i) {
+          same = same && SameContent(first[i], second[i]);
+        }
+        return absl::OkStatus();
+      });
   if (!compared.ok()) return compared;
   return same;
 }

@@ -20,6 +20,10 @@ struct ImageCopyOptions {
   /// smaller, are read and written at a time. Up to four times as much is held
   /// in memory.
   size_t pieces = 4;
+  /// Blocks that have zeros are written also where the target has the same:
+  /// mirroring does not carry what became zeros by a discard, so that its copy
+  /// may have old data there.
+  bool zeros_too = false;
 };
 
 /// Called between two rounds, with bytes; a status that is not OK ends the copy
@@ -44,8 +48,8 @@ absl::Status CopyRanges(const ReadRangesFn& source, Image& target,
                         const ImageCopyOptions& options,
                         const CopyProgressFn& progress);
 
-/// Whether both images contain the same in `ranges`.
-absl::StatusOr<bool> SameContent(Image& one, Image& other,
+/// Whether both contain the same in `ranges`.
+absl::StatusOr<bool> SameContent(const ReadRangesFn& one, Image& other,
                                  const std::vector<ImageRange>& ranges,
                                  const ImageCopyOptions& options);
 

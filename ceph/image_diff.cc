@@ -78,6 +78,14 @@ std::vector<ImageRange> ObjectDifference(const ObjectSnapshots& object,
   if (states.absent == AbsentObject::kParent && absent_in_one) {
     return {kWholeObject};
   }
+  if (states.between && (!from || !to)) {
+    uint64_t bytes = 0;
+    for (const ObjectClone& clone : object.clones) {
+      if (clone.id >= states.from) bytes = std::max(bytes, clone.bytes);
+    }
+    AddAllBut({}, bytes, &ranges);
+    return ranges;
+  }
   if (from == to) return ranges;
   if (absent_in_one) {
     AddAllBut({}, object.clones[from ? *from : *to].bytes, &ranges);

@@ -28,6 +28,9 @@ struct ImageStates {
   uint64_t from = 0;
   uint64_t to = kHead;
   AbsentObject absent = AbsentObject::kZeros;
+  /// Also where an object that is in one of them, or in none, was larger in
+  /// between, as far as a snapshot still shows it.
+  bool between = false;
 };
 
 /// Whether the object was there in a state, a snapshot id or kHead.

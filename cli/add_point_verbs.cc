@@ -16,7 +16,7 @@ struct PointVerbTexts {
   bool reads;
 };
 
-constexpr std::array<PointVerbTexts, 3> kPointVerbs = {{
+constexpr std::array<PointVerbTexts, 4> kPointVerbs = {{
     {PointVerb::kCreate, "create",
      "Make a point of a volume where it is primary, and read what it holds",
      true},
@@ -24,6 +24,8 @@ constexpr std::array<PointVerbTexts, 3> kPointVerbs = {{
      false},
     {PointVerb::kRemove, "remove",
      "Remove a point of a volume where it is primary", false},
+    {PointVerb::kRollback, "rollback",
+     "Give a volume back what it held at a point, on both sites", false},
 }};
 
 void Add(const PointVerbTexts& verb, CLI::App& parent, Program& program) {
@@ -33,13 +35,18 @@ void Add(const PointVerbTexts& verb, CLI::App& parent, Program& program) {
   Options& options = program.options();
   CLI::App& sub = *parent.add_subcommand(verb.name, verb.text);
   sub.add_option("id", command->id, kVolumeText)->required();
-  if (verb.verb == PointVerb::kRemove) {
+  if (verb.verb == PointVerb::kRemove || verb.verb == PointVerb::kRollback) {
     sub.add_option("name", command->name, "The name of the point")->required();
   } else if (verb.verb == PointVerb::kVerify) {
     AddPointToAwait(sub, command->name);
   } else if (verb.verb == PointVerb::kCreate) {
     sub.add_option("--name", command->name,
                    "Its name; the present moment by itself");
+  }
+  if (verb.verb == PointVerb::kRollback) {
+    sub.add_flag("--discard", command->discard,
+                 "Make no point of what the volume holds now: it is lost");
+    sub.add_flag("--yes", command->yes, "Do it without asking");
   }
   if (verb.reads) {
     AddReadingRate(sub, command->mebibytes_per_second);

@@ -9,6 +9,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "base/utc.h"
+#include "cli/confirm.h"
 #include "cli/inspection.h"
 #include "cli/output.h"
 #include "cli/palette.h"
@@ -102,6 +103,100 @@ int List(const PointCommand& command, Streams& streams) {
   }
   if (text.empty()) text = "it has no points\n";
   return YieldMessage(listed, text, streams);
+}
+
+/// Makes a point of what the volume holds now: its name.
+absl::StatusOr<std::string> Keep(const PointCommand& command,
+                                 Streams& streams) {
+  auto create = RequestFor<admin_pb::CreatePointRequest>(command);
+  create.set_name(absl::StrCat("before-", FormatUtcForName(absl::Now())));
+  admin_pb::CreatePointResponse made;
+  const absl::Status status =
+      Call(command, RepeatedCall().one_call, create, made, streams);
+  if (!status.ok()) {
+    streams.err << "what the volume holds now could not be kept, and nothing "
+                   "was changed; --discard does without\n";
+    return status;
+  }
+  streams.err << "point " << CleanLine(made.name(), kMaxShownName)
+              << " keeps what the volume holds now" << std::endl;
+  return made.name();
+}
+
+std::string RollbackLoss(const PointCommand& command,
+                         const admin_pb::RollBackResponse& seen) {
+  const std::string point = CleanLine(command.name, kMaxShownName);
+  std::string text =
+      absl::StrCat("To roll back writes what the volume held at point ", point,
+                   " over what it holds now, on both sites.\n");
+  if (seen.goes_on()) {
+    absl::StrAppend(&text,
+                    "An earlier rollback has not ended: it holds a mixture.\n");
+  }
+  absl::StrAppend(
+      &text, seen.goes_on() && !seen.kept().empty()
+                 ? absl::StrCat("What it held before that stays as point ",
+                                CleanLine(seen.kept(), kMaxShownName), ".\n")
+             : command.discard || seen.goes_on()
+                 ? "What it holds now is lost.\n"
+                 : "What it holds now is kept as a point of its own first.\n");
+  if (seen.bytes_now() > seen.bytes()) {
+    absl::StrAppend(&text, "It has grown since. What lies beyond ",
+                    BytesText(static_cast<double>(seen.bytes())),
+                    " stays as it is.\n");
+  }
+  return text;
+}
+
+int RollBack(const PointCommand& command, Streams& streams) {
+  auto request = RequestFor<admin_pb::RollBackRequest>(command);
+  request.set_name(command.name);
+  request.set_only_look(true);
+  admin_pb::RollBackResponse done;
+  absl::Status status =
+      Call(command, RepeatedCall().one_call, request, done, streams);
+  if (!status.ok()) return FailCall(status, streams);
+  if (!Confirmed(command.yes, RollbackLoss(command, done),
+                 absl::StrCat("volume ", CleanLine(command.id, kMaxShownText)),
+                 streams)) {
+    return kCliUsage;
+  }
+  request.set_only_look(false);
+  // Somebody else may have ended it by now.
+  request.set_kept(done.kept());
+  request.set_only_go_on(done.goes_on() && done.kept().empty());
+  if (!command.discard && !done.goes_on()) {
+    const auto kept = Keep(command, streams);
+    if (!kept.ok()) return FailCall(kept.status(), streams);
+    request.set_kept(*kept);
+  }
+  status = Call(command, RepeatedCall().one_call, request, done, streams);
+  if (!status.ok()) {
+    if (!request.kept().empty()) {
+      streams.err << "point " << request.kept()
+                  << " stays: it keeps what the volume held before\n";
+    }
+    return FailCall(status, streams);
+  }
+  const std::string point = CleanLine(command.name, kMaxShownName);
+  return YieldChange(
+      {{"verb", "point rollback"},
+       {"volume_id", command.id},
+       {"name", command.name},
+       {"result", "rolled back"}},
+      done,
+      absl::StrCat(
+          "the volume holds what it held at point ", point, ": ",
+          BytesText(static_cast<double>(done.bytes_compared())), " compared\n",
+          done.kept().empty()
+              ? ""
+              : absl::StrCat(
+                    "point ", CleanLine(done.kept(), kMaxShownName),
+                    " has what it held before; `rbd-addons point remove` when "
+                    "nobody needs it\n"),
+          "`rbd-addons sync` waits until the other site has it, and a point "
+          "made then, with `rbd-addons verify` there, proves it\n"),
+      streams);
 }
 
 int Remove(const PointCommand& command, Streams& streams) {
@@ -224,6 +319,8 @@ int RunPoint(const PointCommand& command, Streams& streams) {
       return List(command, streams);
     case PointVerb::kRemove:
       return Remove(command, streams);
+    case PointVerb::kRollback:
+      return RollBack(command, streams);
     case PointVerb::kVerify:
       break;
   }

@@ -15,7 +15,7 @@ inline constexpr double kLongReadSeconds = 86400;
 /// So that writers of a small cluster hardly notice.
 inline constexpr uint64_t kLongReadMebibytes = 64;  // a second
 
-enum class PointVerb { kCreate, kList, kRemove, kVerify };
+enum class PointVerb { kCreate, kList, kRemove, kRollback, kVerify };
 
 /// A person wants a proof that the copy of a volume is whole.
 struct PointCommand {
@@ -25,6 +25,9 @@ struct PointCommand {
   std::string name;      // of the point; may be empty of a new one, and of the
                          // one that is verified: the newest
   uint64_t mebibytes_per_second = 0;  // 0: as fast as it goes
+  // Of a rollback:
+  bool discard = false;  // what the volume holds now is not kept
+  bool yes = false;      // do it without asking
   SecretsSource secrets;
   std::chrono::milliseconds timeout{};  // for each call
 };

@@ -15,6 +15,8 @@
 #include "points/whole_point.h"
 #include "replication/look/peers.h"
 #include "replication/look/point.h"
+#include "replication/look/record.h"
+#include "replication/look/rollback_mark.h"
 #include "replication/session.h"
 #include "replication/steps/ceph_faults/mirror_snapshot.h"
 #include "replication/steps/primary_only.h"
@@ -158,6 +160,13 @@ absl::Status MakeSealed(const Session& session, const MirrorView& view,
   uint64_t seal = 0;
   // A record of an earlier point of this name is not of this one.
   ADDONS_RETURN_IF_ERROR(ForgetRecordOf(image, made->name));
+  // A rollback to it asks for that, when older mirror snapshots are gone.
+  if (const auto term = TermNoteDue(view); term.has_value()) {
+    MirrorView noted = view;
+    LocalRecord record = view.own;
+    record.term = term;
+    ADDONS_RETURN_IF_ERROR(WriteLocalRecord(image, record, &noted));
+  }
   ADDONS_RETURN_IF_ERROR(MakeInTurn(session, view, image));
   ADDONS_RETURN_IF_ERROR(MakeInTurn(session, view, image));
   ADDONS_RETURN_IF_ERROR(NeedSnapshots(session, image, before, 2, &seal));
@@ -210,6 +219,7 @@ absl::StatusOr<MadePoint> Make(Session& session, const std::string& name,
   while (true) {
     ADDONS_ASSIGN_OR_RETURN(view,
                             LookAtPrimary(session, kPointAction, kNoJournal));
+    ADDONS_RETURN_IF_ERROR(RefuseInRollback(session, kPointAction, view));
     ADDONS_ASSIGN_OR_RETURN(present, CheckImage(session, view, name));
     ADDONS_ASSIGN_OR_RETURN(const std::string waits, NotInStep(session, view));
     if (waits.empty() || present.has_value()) break;
@@ -268,6 +278,9 @@ absl::StatusOr<bool> Remove(Session& session, const std::string& name) {
                           LookAtPrimary(session, kPointAction, kNoJournal));
   const std::optional<Point> point = FindPoint(view.other_snapshots, name);
   if (!point.has_value()) return false;
+  if (NeededByRollback(ReadRollbackMark(view), name)) {
+    return RefuseInRollback(session, kPointAction, view);
+  }
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   session.context.Step("removing the point");
   const auto remove = [&](Image& image) -> absl::Status {

@@ -33,6 +33,7 @@ enum class WhenNotInStep { kWait, kRefuse };
 // clang-format off
 ///   Make(): LookAtPrimary()          see replication/steps/primary_only.h
 ///     ├─ off, secondary, journal mode ───────────> FAILED_PRECONDITION
+///     ├─ a rollback has not ended ───────────────> UNAVAILABLE
 ///     ├─ a clone, kMostPoints ───────────────────> FAILED_PRECONDITION
 ///     ├─ one of this name that was read ─────────> ALREADY_EXISTS
 ///     ├─ no peer receives ───────────────────────> FAILED_PRECONDITION
@@ -47,7 +48,9 @@ enum class WhenNotInStep { kWait, kRefuse };
 ///
 ///   Store(): LookAtPrimary(), the point is the same, AwaitSnapshotTurn(),
 ///     "storing what was read"  MakeCarrier() of ReplacePointRecord()
-///   Remove(): LookAtPrimary(), BeginMutation()
+///   Remove(): LookAtPrimary()
+///     ├─ a rollback needs it ────────────────────> UNAVAILABLE
+///     └─ BeginMutation()
 ///     "removing the point"  ForgetRecordOf(), RemoveSnapshot()
 // clang-format on
 ///

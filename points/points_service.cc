@@ -13,6 +13,7 @@
 #include "points/make_point.h"
 #include "points/planned_work.h"
 #include "points/prove.h"
+#include "points/rollback.h"
 #include "replication/replication_service_call.h"
 #include "rpc/text.h"
 #include "rpc/validate.h"
@@ -219,6 +220,59 @@ grpc::ServerUnaryReactor* PointsService::RemovePoint(
                            removed.status(), name);
               if (!removed.ok()) return removed.status();
               response->set_removed(*removed);
+              return absl::OkStatus();
+            });
+      });
+}
+
+grpc::ServerUnaryReactor* PointsService::RollBack(
+    grpc::CallbackServerContext* context,
+    const admin_pb::RollBackRequest* request,
+    admin_pb::RollBackResponse* response) {
+  return UnaryCall(
+      rpc_, *context, *request, *response,
+      [&](const CallContext& rpc_call) -> Reply {
+        ADDONS_RETURN_IF_ERROR(Require("name", request->name()));
+        const RollbackRequest wanted{request->name(), request->kept(),
+                                     request->only_look(),
+                                     request->only_go_on()};
+        ADDONS_ASSIGN_OR_RETURN(
+            SourceCall call,
+            PrepareVolumeCall(
+                environment_.resolver, *request,
+                wanted.only_look ? "look at roll back" : "roll back",
+                {{"name", wanted.point},
+                 {"kept", wanted.kept},
+                 {"go on", wanted.only_go_on ? "true" : ""}}));
+        if (wanted.only_look) {
+          MakeRead(&call.spec);
+          call.spec.action = "see whether it can roll back";
+        } else {
+          // It keeps no other volume's failover from going on.
+          call.spec.lane = Lane::kBulk;
+          // Without, what was written after an earlier one is not the same.
+          call.spec.keep_result = !wanted.kept.empty();
+        }
+        return RunOperation<Rollback>(operations_, call.spec, rpc_call.caller,
+                                      [this, target = call.target,
+                                       wanted](OperationContext& operation) {
+                                        return RollBackToPoint(operation,
+                                                               environment_,
+                                                               target, wanted);
+                                      })
+            .Then([this, call, wanted, request_id = rpc_call.caller.request_id,
+                   response](const absl::StatusOr<Rollback>& done) {
+              if (!wanted.only_look) {
+                RecordAnswer(environment_.history, call, request_id,
+                             done.status(), wanted.point);
+              }
+              if (!done.ok()) return done.status();
+              response->set_kept(done->kept);
+              response->set_goes_on(done->goes_on);
+              response->set_bytes(done->bytes);
+              response->set_bytes_now(done->bytes_now);
+              response->set_bytes_compared(done->compared);
+              response->set_snapshot_id(done->carrier);
               return absl::OkStatus();
             });
       });

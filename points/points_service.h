@@ -33,6 +33,10 @@ class PointsService final
       grpc::CallbackServerContext* context,
       const ::rbdaddons::admin::v1::RemovePointRequest* request,
       ::rbdaddons::admin::v1::RemovePointResponse* response) override;
+  grpc::ServerUnaryReactor* RollBack(
+      grpc::CallbackServerContext* context,
+      const ::rbdaddons::admin::v1::RollBackRequest* request,
+      ::rbdaddons::admin::v1::RollBackResponse* response) override;
   grpc::ServerUnaryReactor* VerifyPoint(
       grpc::CallbackServerContext* context,
       const ::rbdaddons::admin::v1::VerifyPointRequest* request,

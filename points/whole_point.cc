@@ -37,22 +37,29 @@ absl::StatusOr<SeenImage> SeeImage(OperationContext& context,
                      "its replication is off; enable it first");
 }
 
+absl::StatusOr<ImageLayout> LayoutAt(const OpenedVolume& opened,
+                                     absl::string_view action,
+                                     const std::string& image_id,
+                                     uint64_t snapshot) {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
+                          opened.reads->OpenImageByIdReadOnly(image_id));
+  ADDONS_RETURN_IF_ERROR(image->SelectSnapshot(snapshot));
+  ADDONS_ASSIGN_OR_RETURN(ImageLayout layout, image->Layout());
+  ADDONS_ASSIGN_OR_RETURN(const auto parent, image->Parent());
+  ADDONS_RETURN_IF_ERROR(image->Close());
+  if (!parent.has_value()) return layout;
+  return FailedTo(action, opened.volume, absl::StatusCode::kFailedPrecondition,
+                  "it was a clone at that point, and what it had from its "
+                  "parent is not read");
+}
+
 absl::StatusOr<ContentSource> SourceAt(const SeenImage& seen, uint64_t snapshot,
                                        uint64_t bytes_per_second) {
   const OpenedVolume& opened = seen.opened;
-  ADDONS_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Image> image,
-      opened.reads->OpenImageByIdReadOnly(seen.view.image_id));
-  ADDONS_RETURN_IF_ERROR(image->SelectSnapshot(snapshot));
   ContentSource source;
-  ADDONS_ASSIGN_OR_RETURN(source.layout, image->Layout());
-  ADDONS_ASSIGN_OR_RETURN(const auto parent, image->Parent());
-  ADDONS_RETURN_IF_ERROR(image->Close());
-  if (parent.has_value()) {
-    return seen.Refuse(absl::StatusCode::kFailedPrecondition,
-                       "it was a clone at that point, and what it had from its "
-                       "parent cannot be proven");
-  }
+  ADDONS_ASSIGN_OR_RETURN(
+      source.layout,
+      LayoutAt(opened, seen.action, seen.view.image_id, snapshot));
   const auto shape = PointShape::Of(source.layout);
   if (!shape.ok()) {
     return seen.Refuse(absl::StatusCode::kFailedPrecondition,

@@ -259,6 +259,7 @@ void PoolLook::NameImage(const std::string& image_id, const Remembered& known,
   if (!named->claim.empty()) image->claim = std::move(named->claim);
   image->lacks_parent = named->lacks_parent;
   image->awaits_restore = named->awaits_restore;
+  image->rolls_back = named->rolls_back;
 }
 
 absl::Status PoolLook::Look(OperationContext& context, Cluster& cluster,

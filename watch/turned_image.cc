@@ -53,6 +53,10 @@ void AddDamage(WatchedImage* image) {
     add("a forced promotion in the middle of a copy waits for a decision: "
         "rbd-addons rescue shows it");
   }
+  if (image->rolls_back) {
+    add("a rollback to a point has not ended, and what it holds is a mixture: "
+        "rbd-addons explain has the way out");
+  }
   if (!image->proof.whole()) {
     add(absl::StrCat("the copy is ", DescribeProof(image->proof),
                      ": copy it anew here (rbd mirror image resync)"));
@@ -101,6 +105,7 @@ void LeaveOutLook(const RoleTurn& turn, WatchedPool* pool,
   known.group = image->group;
   known.lacks_parent = image->lacks_parent;
   known.awaits_restore = image->awaits_restore;
+  known.rolls_back = image->rolls_back;
   known.role = RoleOf(turn);
   // A comparison is of the content, and a demotion changes none.
   if (known.role == WatchedRole::kSecondary &&

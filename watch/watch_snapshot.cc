@@ -36,6 +36,8 @@ absl::string_view Name(BrokenCopy reason) {
       return "clone";
     case BrokenCopy::kDamaged:
       return "damaged";
+    case BrokenCopy::kRollback:
+      return "rollback";
     case BrokenCopy::kRescue:
       break;
   }
@@ -66,6 +68,8 @@ bool WatchedImage::Is(BrokenCopy reason) const {
       return lacks_parent;
     case BrokenCopy::kDamaged:
       return !proof.whole();
+    case BrokenCopy::kRollback:
+      return rolls_back;
     case BrokenCopy::kRescue:
       break;
   }

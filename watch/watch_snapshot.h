@@ -26,9 +26,10 @@ inline constexpr size_t kWatchedRoles = 3;
 inline constexpr size_t kReplicationHealths = 3;
 
 /// Why a copy cannot be relied on: the sites have gone their own ways; it lacks
-/// what a clone had from its parent; a forced promotion waits for a decision.
-enum class BrokenCopy { kSplitBrain, kClone, kRescue, kDamaged };
-inline constexpr size_t kBrokenCopies = 4;
+/// what a clone had from its parent; a forced promotion waits for a decision; a
+/// rollback has not ended.
+enum class BrokenCopy { kSplitBrain, kClone, kRescue, kDamaged, kRollback };
+inline constexpr size_t kBrokenCopies = 5;
 
 /// How the copy of an image is, the better first. In step: it follows, and is
 /// as new as the schedule wants, where that is known. Copying: it is made for
@@ -44,7 +45,7 @@ using CopyStateCounts = std::array<size_t, kCopyStates>;
 absl::string_view Name(WatchedRole role);
 /// "healthy", "degraded", "error".
 absl::string_view Name(ReplicationHealth health);
-/// "split-brain", "clone", "rescue", "damaged".
+/// "split-brain", "clone", "rescue", "damaged", "rollback".
 absl::string_view Name(BrokenCopy reason);
 /// "in step", "copying", "unknown", "late", "broken".
 absl::string_view Name(CopyState state);
@@ -88,6 +89,7 @@ struct WatchedImage {
   // As the last call that looked at the image itself has found it.
   bool lacks_parent = false;
   bool awaits_restore = false;
+  bool rolls_back = false;
 
   /// Of a secondary: what a comparison with a point has found last; without a
   /// name: nothing.

@@ -11,6 +11,7 @@
 #include "replication/look/nvmeof_export.h"
 #include "replication/look/peers.h"
 #include "replication/look/report.h"
+#include "replication/look/rollback_mark.h"
 
 namespace addons {
 namespace {
@@ -127,6 +128,14 @@ constexpr Rule<DemoteSeen> kDemoteTable[] = {
        }
        return Answer(StatusCode::kUnavailable,
                      DescribeAwaitedRestore(*s.rescue, s.image, s.rescue_spec));
+     }},
+    {"rollback-begun",
+     [](const DemoteSeen& s) -> Judged {
+       const auto rollback = ReadRollbackMark(s.view);
+       if (s.begun || !s.view.info.primary || !rollback.has_value()) {
+         return std::nullopt;
+       }
+       return Answer(StatusCode::kUnavailable, DescribeRollback(*rollback));
      }},
     {"clone-loss",
      [](const DemoteSeen& s) -> Judged {

@@ -7,6 +7,7 @@
 #include "replication/look/leftover.h"
 #include "replication/look/peers.h"
 #include "replication/look/record.h"
+#include "replication/look/rollback_mark.h"
 #include "replication/look/signs_of_life.h"
 
 namespace addons {
@@ -220,6 +221,22 @@ constexpr Rule<DisableSeen> kDisableTable[] = {
                         "or remove the image '",
                         s.rescue_image.text(),
                         "' if its content is not needed"));
+     }},
+    {"rollback-begun",
+     [](const DisableSeen& s) -> Judged {
+       const auto rollback = ReadRollbackMark(s.view);
+       // Its points, which hold both states, would go.
+       if (!rollback.has_value() ||
+           (s.view.info.primary ? s.force == Force::kYes : !IsCopy(s))) {
+         return std::nullopt;
+       }
+       return Answer(
+           StatusCode::kUnavailable,
+           absl::StrCat(DescribeRollback(*rollback),
+                        s.view.info.primary
+                            ? "; or pass the parameter force: \"true\" to give "
+                              "up both states"
+                            : "; promote this copy by force first"));
      }},
     {"user-snapshot-in-mid-copy",
      [](const DisableSeen& s) -> Judged {

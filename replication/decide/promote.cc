@@ -8,6 +8,7 @@
 #include "replication/decide/promote_rows.h"
 #include "replication/look/leftover.h"
 #include "replication/look/peers.h"
+#include "replication/look/rollback_mark.h"
 #include "replication/look/signs_of_life.h"
 
 namespace addons {
@@ -131,6 +132,16 @@ Next ForecastPromote(const PromoteSeen& seen) {
     return true;
   });
   if (next.answers() && next.code == StatusCode::kOk) next.reason += left;
+  const bool promotes = next.step == Step::kPromote ||
+                        next.step == Step::kPromoteByForce ||
+                        next.step == Step::kRescue;
+  const auto rollback = ReadRollbackMark(seen.view);
+  if (!promotes || !rollback.has_value()) return next;
+  // What it is answered when it is primary.
+  next.step = Step::kAnswer;
+  next.code = StatusCode::kUnavailable;
+  next.reason =
+      absl::StrCat("it becomes primary, and ", DescribeRollback(*rollback));
   return next;
 }
 

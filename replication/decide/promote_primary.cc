@@ -6,6 +6,7 @@
 #include "replication/look/mirrored_clone.h"
 #include "replication/look/move_marks.h"
 #include "replication/look/peers.h"
+#include "replication/look/rollback_mark.h"
 
 namespace addons {
 namespace {
@@ -225,6 +226,14 @@ constexpr Rule<PromoteSeen> kRowsOfPrimary[] = {
          return std::nullopt;
        }
        return Do(Step::kKeepSchedule);
+     }},
+    {"rollback-begun",
+     [](const PromoteSeen& s) -> Judged {
+       const auto rollback = ReadRollbackMark(s.view);
+       if (!s.view.info.primary || !rollback.has_value()) return std::nullopt;
+       return Answer(StatusCode::kUnavailable,
+                     absl::StrCat("the image is primary, and ",
+                                  DescribeRollback(*rollback)));
      }},
     {"primary",
      [](const PromoteSeen& s) -> Judged {

@@ -3,6 +3,7 @@
 #include "replication/look/move_marks.h"
 #include "replication/look/peers.h"
 #include "replication/look/report.h"
+#include "replication/look/rollback_mark.h"
 
 namespace addons {
 
@@ -10,12 +11,15 @@ namespace {
 
 /// Behind what does it. Since its own demotion nothing was written here.
 std::string DescribeReturn(const PromoteSeen& s) {
+  const auto rollback = ReadRollbackMark(s.view);
   return absl::StrCat(
       " returns to ", s.view.RestorePoint(),
       s.view.OwnDemotion() && s.view.LastComplete() == s.view.Newest()
           ? " and loses only what another site has written "
             "since, if one was primary"
-          : " and loses what was written since");
+          : " and loses what was written since",
+      rollback.has_value() ? absl::StrCat("; ", DescribeRollback(*rollback))
+                           : "");
 }
 
 }  // namespace

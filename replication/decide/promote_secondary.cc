@@ -8,6 +8,7 @@
 #include "replication/decide/promote_rows.h"
 #include "replication/look/move_marks.h"
 #include "replication/look/peers.h"
+#include "replication/look/rollback_mark.h"
 
 namespace addons {
 namespace {
@@ -135,6 +136,19 @@ constexpr Rule<PromoteSeen> kRowsOfSecondary[] = {
            ": promote the other site again, have the image copied anew here "
            "(`rbd mirror image resync`), and move again; or ",
            kByHand, ", which keeps what is damaged"));
+     }},
+    {"rollback-copied",
+     [](const PromoteSeen& s) -> Judged {
+       const auto rollback = ReadRollbackMark(s.view);
+       // Who takes its own demotion back goes on with it.
+       if (Forced(s) || !rollback.has_value() || !NothingIsLost(s) ||
+           s.view.LastDemotionIsOwn()) {
+         return std::nullopt;
+       }
+       return Wait(absl::StrCat(
+           "the demotion is here, and ", DescribeRollback(*rollback),
+           ". Promote the other site again and go on there; or ", kByHand,
+           ", and go on here"));
      }},
 
     // --- nothing is lost

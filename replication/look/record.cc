@@ -54,7 +54,7 @@ const MirrorSnapshot* OldestOfTerm(const MirrorView& view) {
 }
 
 /// What is noted, when no term has ended after it.
-std::optional<int64_t> Noted(const MirrorView& view) {
+std::optional<TermNote> Noted(const MirrorView& view) {
   const std::optional<TermNote>& note = view.own.term;
   if (!note.has_value()) return std::nullopt;
   const bool ended = std::any_of(
@@ -63,7 +63,7 @@ std::optional<int64_t> Noted(const MirrorView& view) {
                seen.id > note->snapshot;
       });
   if (ended) return std::nullopt;
-  return note->since;
+  return note;
 }
 
 bool IsWholeDemotionOfPeer(const MirrorSnapshot& snapshot) {
@@ -80,7 +80,16 @@ int64_t Created(const MirrorSnapshot& snapshot) {
 std::optional<int64_t> PrimaryTermBegan(const MirrorView& view) {
   const MirrorSnapshot* oldest = OldestOfTerm(view);
   if (oldest == nullptr) return std::nullopt;
-  return std::min(Noted(view).value_or(Created(*oldest)), Created(*oldest));
+  const std::optional<TermNote> noted = Noted(view);
+  return std::min(noted.has_value() ? noted->since : Created(*oldest),
+                  Created(*oldest));
+}
+
+bool MadeInThisTerm(const MirrorView& view, uint64_t snapshot) {
+  const MirrorSnapshot* oldest = OldestOfTerm(view);
+  if (!view.info.primary || oldest == nullptr) return false;
+  const std::optional<TermNote> noted = Noted(view);
+  return snapshot > (noted.has_value() ? noted->snapshot : oldest->id);
 }
 
 bool PrimaryTermBeganInStep(const MirrorView& view) {

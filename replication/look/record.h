@@ -60,6 +60,10 @@ bool FirstCopyNoteIsOver(const MirrorView& view);
 /// As MirrorView::PrimarySince(). Journal mode has no snapshots: nullopt.
 std::optional<int64_t> PrimaryTermBegan(const MirrorView& view);
 
+/// A snapshot with this id was made here in the present term of a primary;
+/// false also where that is not known.
+bool MadeInThisTerm(const MirrorView& view, uint64_t snapshot);
+
 /// No other site had gone on from another content when the present term began:
 /// with the enabling of the image, or with the demotion of the peer, whose copy
 /// librbd keeps until the peer has copied something in turn, and which is noted

@@ -50,6 +50,7 @@ void WatchedPools::Note(const ResolvedVolume& volume,
   if (known != entry.images.end()) {
     const Named& before = known->second;
     named.awaits_restore = before.awaits_restore;
+    named.rolls_back = before.rolls_back;
     named.turn = before.turn;
     if (!role.has_value()) named.role = before.role;
     turned = role.has_value() && before.role.has_value() &&
@@ -125,15 +126,16 @@ void WatchedPools::ForgetChanges(const std::string& cluster_id) {
   changes_.erase(cluster_id);
 }
 
-void WatchedPools::NoteRescue(const ResolvedVolume& volume,
-                              const std::string& image_id,
-                              bool awaits_restore) {
+void WatchedPools::NoteMixture(const ResolvedVolume& volume,
+                               const std::string& image_id, bool awaits_restore,
+                               bool rolls_back) {
   const MutexLock lock(mutex_);
   const auto pool = pools_.find(KeyOf(volume));
   if (pool == pools_.end()) return;
   const auto image = pool->second.images.find(image_id);
   if (image == pool->second.images.end()) return;
   image->second.awaits_restore = awaits_restore;
+  image->second.rolls_back = rolls_back;
 }
 
 bool WatchedPools::SetOwn(const std::vector<ResolvedPlace>& places,

@@ -54,6 +54,8 @@ class WatchedPools {
     /// A forced promotion in the middle of a copy waits for a decision
     /// (AwaitsRestore()).
     bool awaits_restore = false;
+    /// A rollback to a point has not ended (rollback_mark.h).
+    bool rolls_back = false;
     std::optional<SeenRole> role = std::nullopt;  // the last one, if told
     std::optional<RoleTurn> turn = std::nullopt;  // the last one
   };
@@ -77,8 +79,8 @@ class WatchedPools {
             const std::string& claim = "",
             const std::optional<SeenRole>& role = std::nullopt);
   /// Of an image that Note() was told of.
-  void NoteRescue(const ResolvedVolume& volume, const std::string& image_id,
-                  bool awaits_restore);
+  void NoteMixture(const ResolvedVolume& volume, const std::string& image_id,
+                   bool awaits_restore, bool rolls_back);
   /// The daemon's own user `own` has found these; what it had found before
   /// stays where `all` is false. True: one of them was not watched, or by
   /// nobody.

@@ -15,6 +15,7 @@
 #include "ceph/pinned_options.h"
 #include "replication/decide/disable.h"
 #include "replication/look/leftover.h"
+#include "replication/look/point.h"
 #include "replication/look/record.h"
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
@@ -128,7 +129,8 @@ absl::StatusOr<bool> Disabling::DisableImage(Force force) {
 /// They prove a copy that there is none of any more, and would keep ceph-csi
 /// from deleting the image. What cannot be removed keeps nothing else.
 void Disabling::ForgetPoints(Image& image) const {
-  const absl::Status removed = RemovePoints(view_, image);
+  const absl::Status removed =
+      RemovePoints(PointsIn(view_.other_snapshots), image);
   if (removed.ok()) return;
   Log().warn(
       "points of an image stay there, and keep it from being deleted: see `rbd "

@@ -16,6 +16,7 @@
 #include "replication/look/record.h"
 #include "replication/look/report.h"
 #include "replication/look/rescue_record.h"
+#include "replication/look/rollback_mark.h"
 #include "replication/schedule_store.h"
 #include "replication/session.h"
 #include "replication/steps/health.h"
@@ -205,7 +206,9 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
   const bool went_on = MarkedCopyWentOn(rescue, view);
   // Whatever its newest mirror snapshot says.
   const bool incomplete = awaits_restore || went_on;
-  environment.watched.NoteRescue(opened.volume, view.image_id, incomplete);
+  const auto rollback = ReadRollbackMark(view);
+  environment.watched.NoteMixture(opened.volume, view.image_id, incomplete,
+                                  rollback.has_value());
   if (went_on) {
     report.Add(ReplicationHealth::kError, kMarkedCopyWentOn);
   } else if (awaits_restore) {
@@ -217,6 +220,9 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
   } else if (rescue.has_value() && RescueIsLive(*rescue, view)) {
     report.Add(ReplicationHealth::kDegraded,
                "a forced promotion saves the last complete state first");
+  }
+  if (rollback.has_value()) {
+    report.Add(ReplicationHealth::kError, DescribeRollback(*rollback));
   }
   if (std::string loss = DescribeCloneLoss(view, opened.volume.ImageSpec());
       !loss.empty()) {

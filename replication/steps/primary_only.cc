@@ -7,6 +7,7 @@
 #include "replication/look/leftover.h"
 #include "replication/look/peers.h"
 #include "replication/look/role_log.h"
+#include "replication/look/rollback_mark.h"
 
 namespace addons {
 
@@ -43,6 +44,14 @@ absl::StatusOr<MirrorView> LookAtPrimary(const Session& session,
                     "role died half-way; promote it again first");
   }
   return view;
+}
+
+absl::Status RefuseInRollback(const Session& session, absl::string_view action,
+                              const MirrorView& view) {
+  const auto rollback = ReadRollbackMark(view);
+  if (!rollback.has_value()) return absl::OkStatus();
+  return FailedTo(action, session.volume, absl::StatusCode::kUnavailable,
+                  DescribeRollback(*rollback));
 }
 
 }  // namespace addons

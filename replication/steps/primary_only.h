@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_STEPS_PRIMARY_ONLY_H_
 #define ADDONS_REPLICATION_STEPS_PRIMARY_ONLY_H_
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "replication/look/mirror_view.h"
@@ -16,6 +17,11 @@ namespace addons {
 absl::StatusOr<MirrorView> LookAtPrimary(const Session& session,
                                          absl::string_view action,
                                          absl::string_view no_journal);
+
+/// UNAVAILABLE: a rollback of the image that `view` shows has not ended, so
+/// that what it holds is to reach no other site, and no point.
+absl::Status RefuseInRollback(const Session& session, absl::string_view action,
+                              const MirrorView& view);
 
 }  // namespace addons
 

@@ -16,6 +16,7 @@
 #include "replication/look/move_marks.h"
 #include "replication/look/point.h"
 #include "replication/look/rescue_record.h"
+#include "replication/look/rollback_mark.h"
 #include "replication/steps/ceph_faults/eviction.h"
 #include "replication/steps/ceph_faults/mirror_snapshot.h"
 #include "replication/steps/write_record.h"
@@ -116,10 +117,9 @@ absl::Status RemoveHalfCopies(Session& session, const MirrorView& view) {
   return ChangeAsSeen(session, view, remove).status();
 }
 
-absl::Status RemovePoints(const MirrorView& view, Image& image,
+absl::Status RemovePoints(const std::vector<Point>& points, Image& image,
                           const std::function<bool()>& goes_on) {
   absl::Status status;
-  const std::vector<Point> points = PointsIn(view.other_snapshots);
   size_t left = points.size();
   for (const Point& point : points) {
     if (goes_on != nullptr && !goes_on()) break;
@@ -139,8 +139,13 @@ void RemovePointsOfFormerPrimary(const Session& session, Image& image,
   if (!IsCopy(view)) return;
   const Clock& clock = session.context.clock();
   const SteadyTime until = clock.Now() + kFormerPointsTime;
+  std::vector<Point> points = PointsIn(view.other_snapshots);
+  const auto rollback = ReadRollbackMark(view);
+  std::erase_if(points, [&rollback](const Point& point) {
+    return NeededByRollback(rollback, point.name);
+  });
   const absl::Status removed = RemovePoints(
-      view, image, [&clock, until] { return clock.Now() < until; });
+      points, image, [&clock, until] { return clock.Now() < until; });
   if (removed.ok()) return;
   Log().warn(
       "points of the site that was primary before stay, and prove nothing any "

@@ -3,12 +3,14 @@
 
 #include <chrono>
 #include <functional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/look/mirror_view.h"
+#include "replication/look/point.h"
 #include "replication/session.h"
 
 namespace addons {
@@ -39,11 +41,11 @@ absl::Status MakeWritable(Session& session, absl::string_view verb,
 /// on, without a resync, as if it were the whole one, with another content.
 absl::Status RemoveHalfCopies(Session& session, const MirrorView& view);
 
-/// Removes the points that `view` shows, with their record, through an open
-/// handle of a primary. The first error; what cannot be removed keeps nothing
-/// else from it. `goes_on` is asked before each; false: the rest stays, which
-/// is UNAVAILABLE. Empty: all go.
-absl::Status RemovePoints(const MirrorView& view, Image& image,
+/// Removes these points, and the record of one, through an open handle of a
+/// primary. The first error; what cannot be removed keeps nothing else from it.
+/// `goes_on` is asked before each; false: the rest stays, which is UNAVAILABLE.
+/// Empty: all go.
+absl::Status RemovePoints(const std::vector<Point>& points, Image& image,
                           const std::function<bool()>& goes_on = nullptr);
 
 /// With the image promoted a moment ago, as `view` showed it before: points of
@@ -51,6 +53,7 @@ absl::Status RemovePoints(const MirrorView& view, Image& image,
 /// reads such a snapshot where a removed one may answer that nothing is there
 /// (docs/ceph-faults.md). A promotion does not wait for hundreds of them: after
 /// kFormerPointsTime the rest stays, and is logged. A plan removes its own.
+/// Those that a rollback needs stay (rollback_mark.h).
 inline constexpr std::chrono::seconds kFormerPointsTime{2};
 void RemovePointsOfFormerPrimary(const Session& session, Image& image,
                                  const MirrorView& view);

@@ -36,6 +36,7 @@ absl::StatusOr<SyncSnapshot> MakeOne(Session& session) {
   ADDONS_ASSIGN_OR_RETURN(
       const MirrorView view,
       LookAtPrimary(session, kWords.action, kNoSnapshotInJournalMode));
+  ADDONS_RETURN_IF_ERROR(RefuseInRollback(session, kWords.action, view));
   if (const std::string loss =
           DescribeCloneLoss(view, session.volume.ImageSpec());
       !loss.empty()) {

@@ -61,6 +61,7 @@ absl::StatusOr<SyncSnapshot> MakeCarrier(
 // clang-format off
 ///   MakeOne(): LookAtPrimary()       see replication/steps/primary_only.h
 ///     ├─ off, secondary, journal mode ───────────> FAILED_PRECONDITION
+///     ├─ a rollback has not ended ───────────────> UNAVAILABLE
 ///     ├─ DescribeCloneLoss() of a clone ─────────> FAILED_PRECONDITION
 ///     ├─ no peer receives ───────────────────────> FAILED_PRECONDITION
 ///     ├─ AwaitSnapshotTurn()         see replication/steps/ceph_faults/mirror_snapshot.h

@@ -60,6 +60,7 @@ class PoolTroubles {
     kLocalMirror,
     kSplitBrain,
     kRescue,
+    kRollback,
     kDamaged,
     kClone,
     kBroken,
@@ -131,6 +132,8 @@ void PoolTroubles::NoteBroken(const WatchedPool& pool) {
               is(BrokenCopy::kSplitBrain));
   NoteVolumes(kRescue, pool, broken(BrokenCopy::kRescue), "rescue",
               is(BrokenCopy::kRescue));
+  NoteVolumes(kRollback, pool, broken(BrokenCopy::kRollback), "explain",
+              is(BrokenCopy::kRollback));
   NoteVolumes(kDamaged, pool, broken(BrokenCopy::kDamaged), "explain",
               is(BrokenCopy::kDamaged));
   if (const size_t count = broken(BrokenCopy::kClone); count > 0) {
@@ -140,7 +143,7 @@ void PoolTroubles::NoteBroken(const WatchedPool& pool) {
   // Those that none of the above is about.
   const auto otherwise = [](const WatchedImage& image) {
     return image.copy == CopyState::kBroken && !image.split_brain &&
-           !image.lacks_parent && !image.awaits_restore &&
+           !image.lacks_parent && !image.awaits_restore && !image.rolls_back &&
            !image.Is(BrokenCopy::kDamaged);
   };
   NoteVolumes(kBroken, pool,
@@ -269,6 +272,14 @@ Trouble PoolTroubles::Told(Kind kind, const Found& found) {
           absl::StrCat("in ", places),
           found.command,
           "docs/runbooks/forced-promotion-unfinished.md"};
+    case kRollback:
+      return {true,
+              "rollback",
+              absl::StrCat("a rollback to a point has not ended on ", volumes),
+              absl::StrCat("in ", places,
+                           ": what they hold is a mixture of two states"),
+              found.command,
+              "docs/runbooks/rollback-unfinished.md"};
     case kDamaged:
       return {true,
               "damaged",

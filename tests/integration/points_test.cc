@@ -2,7 +2,9 @@
 // damages while each status says that all is well.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -188,6 +190,103 @@ TEST_F(PointsProofTest, WhatIsNotClearedIsCountedAndNoDamage) {
   EXPECT_EQ(verified.code, 0);
   EXPECT_EQ(verified.answer.value("verdict", ""), "NOT_CLEARED");
   EXPECT_EQ(Number(verified, "not_cleared_bytes"), kDiscarded);
+}
+
+// What `rbd snap rollback` does not do. Discards are not carried each, so what
+// was zeros then is written.
+TEST_F(PointsProofTest, ARollbackReachesBothSites) {
+  const TestVolume volume = MakeReplicatedVolume(ScheduleNotDue());
+  const auto write = [&volume](uint64_t offset, size_t length, char byte) {
+    ASSERT_EQ(OpenDisk("a", volume)->Write(offset, std::string(length, byte)),
+              0);
+  };
+  const TempDir dir;
+  const auto read = [&](const std::string& site, const std::string& snapshot) {
+    const std::string file = dir.File("export");
+    std::remove(file.c_str());
+    Rbd(site, {"export", "--no-progress", ImageSpec(volume) + snapshot, file});
+    std::ifstream in(file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  write(0, 9000, 'a');
+  write(2 * kObject, kObject, 'b');
+  Synchronize("a", volume);
+  MakePoint(volume, "good");
+  const std::string good = read("a", "");
+  // Overwritten, discarded in a part and whole, and where nothing was.
+  write(4096, 4096, 'X');
+  ASSERT_EQ(OpenDisk("a", volume)->Discard(2 * kObject, kObject / 2), 0);
+  write(3 * kObject + 512, 1024, 'X');
+  // Zeros at the point, and on the primary again: the copy keeps the data.
+  write(6 * kObject, kObject / 2, 'X');
+  Synchronize("a", volume);
+  ASSERT_EQ(OpenDisk("a", volume)->Discard(6 * kObject, kObject / 4), 0);
+  Synchronize("a", volume);
+  const std::string bad = read("a", "");
+  ASSERT_NE(bad, good);
+  ASSERT_EQ(read("b", "").size(), good.size());
+  {
+    const auto open = OpenDisk("a", volume);
+    ASSERT_EQ(open->Write(0, "x"), 0);
+    EXPECT_EQ(On("a", {"point", "rollback", volume.id("a"), "good", "--yes",
+                       "--timeout", "120"})
+                  .code,
+              9)
+        << "in use";
+    ASSERT_EQ(open->Write(0, "a"), 0);
+  }
+  const CliResult rolled = On("a", {"point", "rollback", volume.id("a"), "good",
+                                    "--yes", "--json", "--timeout", "300"});
+  ASSERT_EQ(rolled.code, 0);
+  const std::string kept =
+      nlohmann::json::parse(rolled.out, nullptr, false).value("kept", "");
+  EXPECT_THAT(kept, HasSubstr("before-20"));
+  EXPECT_EQ(read("a", ""), good);
+  EXPECT_EQ(Metadata("a", volume, "rbd-addons.rollback"), "");
+  Synchronize("a", volume);
+  EXPECT_EQ(read("b", ""), good);
+  // And a proof of that, object by object.
+  MakePoint(volume, "after");
+  EXPECT_EQ(Verify("b", volume).code, 0);
+  // It can be taken back.
+  ASSERT_EQ(On("a", {"point", "rollback", volume.id("a"), kept, "--yes",
+                     "--discard", "--timeout", "300"})
+                .code,
+            0);
+  Synchronize("a", volume);
+  EXPECT_EQ(read("a", ""), bad);
+  EXPECT_EQ(read("b", ""), bad);
+  ASSERT_THAT(Demote("a", volume), HasCode(Code::OK));
+  ASSERT_THAT(PromoteAtLast("b", volume, ScheduleNotDue()), HasCode(Code::OK));
+  EXPECT_EQ(read("b", ""), bad);
+}
+
+// The passphrase of today does not open a header of then.
+TEST_F(PointsProofTest, ARollbackKeepsTheHeaderOfAnEncryptedVolume) {
+  const TestVolume volume = MakeReplicatedVolume(ScheduleNotDue());
+  const auto write = [&volume](uint64_t offset, const std::string& bytes) {
+    ASSERT_EQ(OpenDisk("a", volume)->Write(offset, bytes), 0);
+  };
+  std::string header("LUKS\xba\xbe\0\2", 8);
+  header.resize(4096, 'h');
+  write(0, header);
+  write(5 * kObject, std::string(4096, 'd'));
+  Synchronize("a", volume);
+  MakePoint(volume, "then");
+  const auto roll_back = [&volume] {
+    return On("a", {"point", "rollback", volume.id("a"), "then", "--yes",
+                    "--discard", "--timeout", "120"});
+  };
+  write(5 * kObject, std::string(4096, 'X'));
+  EXPECT_EQ(roll_back().code, 0);
+  // A key in another slot.
+  write(kObject, std::string(4096, 'k'));
+  const uint64_t before = Digest("a", volume);
+  const CliResult refused = roll_back();
+  EXPECT_EQ(refused.code, Code::FAILED_PRECONDITION);
+  EXPECT_THAT(refused.err, HasSubstr("its header was changed"));
+  EXPECT_EQ(Digest("a", volume), before);
+  EXPECT_EQ(Metadata("a", volume, "rbd-addons.rollback"), "");
 }
 
 TEST_F(PointsProofTest, AfterAMoveTheOtherSiteMakesTheNextOne) {

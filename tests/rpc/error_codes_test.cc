@@ -23,6 +23,7 @@
 #include "points/record.h"
 #include "points/started_tests.h"
 #include "rbdaddons/admin.grpc.pb.h"
+#include "replication/look/rollback_mark.h"
 #include "tests/fakes/local_notes.h"
 #include "tests/rpc/error_code_table.h"
 #include "tests/rpc/fence_call.h"
@@ -1391,6 +1392,56 @@ void AddPoints(std::vector<Case>* cases) {
                             Asking<admin::RemovePointRequest>(have)));
 }
 
+/// To a point that a has.
+void AddRollbacks(std::vector<Case>* cases) {
+  namespace admin = ::rbdaddons::admin::v1;
+  using Request = admin::RollBackRequest;
+  const auto add = [cases](std::string name, std::string code,
+                           Asking<Request> prepare) {
+    cases->push_back(OfPoints(std::move(name), {"RollBack", std::move(code)},
+                              "a", &admin::Points::Stub::RollBack,
+                              std::move(prepare), seconds(2)));
+  };
+  const auto have = [](ReplicationServer& server, Request& request) {
+    server.a.AddSnapshot(server.image, kFirstPoint, SnapshotKind::kUser);
+    request.set_name("first");
+  };
+  add("RollBackOk", "OK", have);
+  add("RollBackToNone", "FAILED_PRECONDITION",
+      [](ReplicationServer&, Request& request) { request.set_name("none"); });
+  add("RollBackOfWritten", "FAILED_PRECONDITION",
+      [have](ReplicationServer& server, Request& request) {
+        have(server, request);
+        server.a.AddSnapshot(server.image, absl::StrCat(kPointPrefix, "before"),
+                             SnapshotKind::kUser);
+        request.set_kept("before");
+        ASSERT_OK(server.a.Write(server.image, 9));
+      });
+  add("RollBackInFullPool", "RESOURCE_EXHAUSTED",
+      [have](ReplicationServer& server, Request& request) {
+        have(server, request);
+        ASSERT_OK(server.a.Write(server.image, 9));
+        server.world.SetCallHook(
+            [](absl::string_view, absl::string_view call, bool) {
+              return call == "rbd_aio_write" ? ENOSPC : 0;
+            });
+      });
+  cases->push_back(OfPoints(
+      "RemovePointOfARollback", {"RemovePoint", "UNAVAILABLE"}, "a",
+      &admin::Points::Stub::RemovePoint,
+      Asking<admin::RemovePointRequest>([](ReplicationServer& server,
+                                           admin::RemovePointRequest& request) {
+        server.a.AddSnapshot(server.image, kFirstPoint, SnapshotKind::kUser);
+        server.a.SetImageMetadata(server.image, kRollbackKey, "unknown");
+        request.set_name("first");
+      })));
+  add("RollBackOfAHalfPromoted", "UNAVAILABLE",
+      [have](ReplicationServer& server, Request& request) {
+        have(server, request);
+        server.a.RefuseWrites(server.image);
+      });
+}
+
 /// What a point held, in the image of `site`: zeros only.
 void PutRecord(FakeSite& site, const ReplicationServer& server,
                uint64_t snapshot, const std::string& made_on) {
@@ -1985,6 +2036,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddSyncs(&cases);
   AddAwaitedSyncs(&cases);
   AddPoints(&cases);
+  AddRollbacks(&cases);
   AddVerifications(&cases);
   AddTestFailovers(&cases);
   AddPauses(&cases);

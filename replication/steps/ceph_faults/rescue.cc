@@ -1,7 +1,6 @@
 #include "replication/steps/ceph_faults/rescue.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -10,18 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "ceph/errors.h"
-#include "ceph/image_copy.h"
 #include "replication/steps/ceph_faults/eviction.h"
 #include "replication/steps/ceph_faults/stored_copy.h"
 
 namespace addons {
-namespace {
-
-constexpr uint64_t kMebibyte = uint64_t{1} << 20;
-
-}  // namespace
-
 Rescue::Rescue(Session& session)
     : context_(session.context),
       environment_(session.environment),
@@ -29,11 +20,6 @@ Rescue::Rescue(Session& session)
       rescue_name_(RescueImageName(session.volume.image_name())) {}
 
 Rescue::~Rescue() = default;
-
-bool Rescue::HeldByAnother(const absl::Status& locked) {
-  const int error = CephErrno(locked);
-  return error == EBUSY || error == EROFS || error == EAGAIN;
-}
 
 absl::Status Rescue::Failed(absl::string_view reason) const {
   return absl::UnavailableError(absl::StrCat(
@@ -113,45 +99,13 @@ absl::Status Rescue::KeepCopyingEnded() {
   return EndCopying(session_, /*others_alive=*/false);
 }
 
-absl::StatusOr<std::vector<ImageRange>> Rescue::Changed(
-    const ImageLayout& layout, const std::vector<ImageStates>& states,
-    uint64_t bytes, absl::string_view what, Copying keep_ended) {
-  context_.Step(what);
-  // The objects may be in another pool; reads of them have a bound here.
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> data,
-                          OpenDataPool(layout));
-  return ChangedRanges(
-      *data, layout, states, bytes, [&](uint64_t done, uint64_t total) {
-        context_.Progress(done, total);
-        context_.SetPending(
-            Failed(absl::StrCat(what, ", ", done, " of ", total,
-                                " objects done; this continues in the "
-                                "background; repeat the call for the result")));
-        if (keep_ended == Copying::kKeepEnded) {
-          ADDONS_RETURN_IF_ERROR(KeepCopyingEnded());
-        }
-        return context_.SleepFor(SteadyDuration::zero());
-      });
-}
-
-absl::Status Rescue::Copy(const ReadRangesFn& source, Image& target,
-                          const std::vector<ImageRange>& ranges,
-                          absl::string_view what, Copying keep_ended) {
-  context_.Step(what);
-  return CopyRanges(
-      source, target, ranges, environment_.options.rescue_copy,
-      [&](uint64_t done, uint64_t total) {
-        context_.Progress(done, total);
-        context_.SetPending(Failed(absl::StrCat(
-            what, ", ", done / kMebibyte, " of ", total / kMebibyte,
-            " MiB done; this continues in the background; repeat the call for "
-            "the result")));
-        if (keep_ended == Copying::kKeepEnded) {
-          ADDONS_RETURN_IF_ERROR(KeepCopyingEnded());
-        }
-        // Told to stop: everything that was done so far is of use to a retry.
-        return context_.SleepFor(SteadyDuration::zero());
-      });
+WriteBack Rescue::Writing(Copying keep_ended) {
+  WriteBack work{session_,
+                 [this](absl::string_view reason) { return Failed(reason); }};
+  if (keep_ended == Copying::kKeepEnded) {
+    work.beside = [this] { return KeepCopyingEnded(); };
+  }
+  return work;
 }
 
 absl::Status Rescue::BeginRecord(const RescueRecord& record) {
@@ -159,12 +113,6 @@ absl::Status Rescue::BeginRecord(const RescueRecord& record) {
   ADDONS_ASSIGN_OR_RETURN(const ImageSize size, rescue_image_->Size());
   return size.bytes == record.bytes ? absl::OkStatus()
                                     : rescue_image_->Resize(record.bytes);
-}
-
-absl::StatusOr<std::unique_ptr<Pool>> Rescue::OpenDataPool(
-    const ImageLayout& layout) {
-  return session_.cluster().OpenPool(
-      layout.data_pool_id, session_.reads->rados_namespace(), Access::kRead);
 }
 
 absl::StatusOr<RescueRecord> Rescue::BeginPromotion(const MirrorView& view) {

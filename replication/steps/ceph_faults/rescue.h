@@ -22,6 +22,7 @@
 #include "replication/look/mirror_view.h"
 #include "replication/look/rescue_record.h"
 #include "replication/session.h"
+#include "replication/write_back.h"
 
 namespace addons {
 
@@ -49,6 +50,7 @@ namespace addons {
 ///                             "noting the interrupted copy as complete"
 ///     │                       (or SaveHalfCopy() after it)
 ///     │                     Restore(): RestoreImage() removes half a copy
+///     │                       AwaitNoWorkload()   see replication/write_back.h
 ///     │                       "waiting until nobody has the image open"
 ///     │                       "finding what was written since the promotion"
 ///     ├──> "written since"  RefuseToOverwrite(): an administrator decides
@@ -125,8 +127,6 @@ class Rescue {
   /// What rbd-mirror may do meanwhile.
   enum class Copying { kKeepEnded, kMayGoOn };
 
-  /// The exclusive lock of an image was not to be had.
-  static bool HeldByAnother(const absl::Status& locked);
   absl::Status AwaitSlot();
   absl::Status OpenPool();
   /// Opens and locks it and reads its record. NOT_FOUND: there is none.
@@ -150,21 +150,16 @@ class Rescue {
                             const MirrorSnapshot& whole);
   /// What changes when somebody copies on.
   absl::StatusOr<std::string> CopyState(const MirrorView& view);
-  /// Where the image differs in any of these pairs, of its first `bytes`.
-  absl::StatusOr<std::vector<ImageRange>> Changed(
-      const ImageLayout& layout, const std::vector<ImageStates>& states,
-      uint64_t bytes, absl::string_view what, Copying keep_ended);
   /// From time to time: rbd-mirror comes back with new clients.
   absl::Status KeepCopyingEnded();
-  absl::Status AwaitNoWorkload(Image& image);
+  absl::Status RefuseWhileInUse(Image& image);
   absl::Status RestoreImage(Image& image, const MirrorView& view,
                             bool overwrite);
   absl::StatusOr<bool> WrittenSince(Image& image, const MirrorView& view,
                                     const std::vector<ImageRange>& ranges);
   absl::Status RefuseToOverwrite();
-  absl::Status Copy(const ReadRangesFn& source, Image& target,
-                    const std::vector<ImageRange>& ranges,
-                    absl::string_view what, Copying keep_ended);
+  /// For FindChanged() and CopyBack().
+  WriteBack Writing(Copying keep_ended);
   /// Copies them into the rescue image, and notes them there and in `record`.
   absl::Status SaveRanges(const ReadRangesFn& source,
                           const std::vector<ImageRange>& ranges,
@@ -173,7 +168,6 @@ class Rescue {
                                const MirrorSnapshot& state,
                                const std::vector<ImageRange>& ranges,
                                RescueRecord* record);
-  absl::StatusOr<std::unique_ptr<Pool>> OpenDataPool(const ImageLayout& layout);
   absl::Status RemoveHalfUserSnapshots(Image& image, const MirrorView& view);
   absl::Status SetRecord(const RescueRecord& record);
   absl::Status SetStep(RescueStep step);

@@ -1,6 +1,5 @@
 // How a rescue brings it back: replication/steps/ceph_faults/rescue.h
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -10,8 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "ceph/errors.h"
-#include "ceph/mirror_clients.h"
 #include "replication/steps/ceph_faults/mirror_snapshot.h"
 #include "replication/steps/ceph_faults/rescue.h"
 
@@ -45,27 +42,16 @@ std::pair<std::vector<ImageRange>, std::vector<ImageRange>> Split(
 
 }  // namespace
 
-/// One that died a moment ago still counts as one, but no daemon does that died
-/// with the lease.
-absl::Status Rescue::AwaitNoWorkload(Image& image) {
-  const SteadyTime patience =
-      context_.clock().Now() + environment_.options.watch_timeout;
-  while (true) {
-    ADDONS_ASSIGN_OR_RETURN(const ImageClients clients,
-                            FindClients(session_, image));
-    if (clients.workloads.empty()) return absl::OkStatus();
-    absl::Status in_use = Failed(absl::StrCat(
-        "it was promoted and must still get its last complete state back from "
-        "image '",
-        rescue_name_.text(), "', but is in use by ",
-        DescribeWatchers(clients.workloads),
-        "; stop that workload, what it reads is not complete"));
-    if (context_.clock().Now() >= patience) return in_use;
-    context_.Step("waiting until nobody has the image open");
-    context_.SetPending(in_use);
-    ADDONS_RETURN_IF_ERROR(
-        context_.SleepFor(environment_.options.poll_interval));
-  }
+absl::Status Rescue::RefuseWhileInUse(Image& image) {
+  return AwaitNoWorkload(
+      session_, image, environment_.options.watch_timeout,
+      [this](const std::string& clients) {
+        return Failed(absl::StrCat(
+            "it was promoted and must still get its last complete state back "
+            "from image '",
+            rescue_name_.text(), "', but is in use by ", clients,
+            "; stop that workload, what it reads is not complete"));
+      });
 }
 
 absl::Status Rescue::RefuseToOverwrite() {
@@ -84,17 +70,17 @@ absl::StatusOr<bool> Rescue::WrittenSince(
   const uint64_t promotion = PromotionSnapshot(record_, view);
   ADDONS_ASSIGN_OR_RETURN(
       const std::vector<ImageRange> written,
-      Changed(layout,
-              {{promotion, kHead,
-                view.parent.has_value() ? AbsentObject::kParent
-                                        : AbsentObject::kZeros}},
-              std::min(record_.bytes, layout.bytes),
-              "finding what was written since the promotion",
-              Copying::kMayGoOn));
+      FindChanged(Writing(Copying::kMayGoOn), layout,
+                  {{promotion, kHead,
+                    view.parent.has_value() ? AbsentObject::kParent
+                                            : AbsentObject::kZeros}},
+                  std::min(record_.bytes, layout.bytes),
+                  "finding what was written since the promotion"));
   const auto [restored, other] = Split(written, ranges);
   const ImageCopyOptions& options = environment_.options.rescue_copy;
   ADDONS_ASSIGN_OR_RETURN(
-      const bool ours, SameContent(*rescue_image_, image, restored, options));
+      const bool ours,
+      SameContent(Reading(*rescue_image_), image, restored, options));
   if (!ours) return true;
   // An object that became longer seems to differ where nothing was written.
   ADDONS_ASSIGN_OR_RETURN(
@@ -102,7 +88,7 @@ absl::StatusOr<bool> Rescue::WrittenSince(
       pool_->OpenImageReadOnly(session_.volume.image_name()));
   ADDONS_RETURN_IF_ERROR(before->SelectSnapshot(promotion));
   ADDONS_ASSIGN_OR_RETURN(const bool untouched,
-                          SameContent(*before, image, other, options));
+                          SameContent(Reading(*before), image, other, options));
   ADDONS_RETURN_IF_ERROR(before->Close());
   return !untouched;
 }
@@ -133,7 +119,7 @@ absl::Status Rescue::RestoreImage(Image& image, const MirrorView& view,
        view.Newest()->id != PromotionSnapshot(record_, view))) {
     return RefuseToOverwrite();
   }
-  ADDONS_RETURN_IF_ERROR(AwaitNoWorkload(image));
+  ADDONS_RETURN_IF_ERROR(RefuseWhileInUse(image));
   const absl::Status locked = image.AcquireLock();
   if (HeldByAnother(locked)) {
     return Failed(
@@ -152,9 +138,9 @@ absl::Status Rescue::RestoreImage(Image& image, const MirrorView& view,
     if (size.bytes != record_.bytes) {
       ADDONS_RETURN_IF_ERROR(image.Resize(record_.bytes));
     }
-    ADDONS_RETURN_IF_ERROR(Copy(Reading(*rescue_image_), image, ranges,
-                                "bringing the last complete state back",
-                                Copying::kMayGoOn));
+    ADDONS_RETURN_IF_ERROR(CopyBack(Writing(Copying::kMayGoOn),
+                                    Reading(*rescue_image_), image, ranges,
+                                    "bringing the last complete state back"));
     ADDONS_RETURN_IF_ERROR(SetStep(RescueStep::kWhole));
   }
   ADDONS_ASSIGN_OR_RETURN(const auto peers, session_.reads->MirrorPeers());
@@ -171,7 +157,7 @@ absl::Status Rescue::RestoreImage(Image& image, const MirrorView& view,
   }
   // The lock kept others from writing, but not from reading and remembering
   // what was not whole yet.
-  return AwaitNoWorkload(image);
+  return RefuseWhileInUse(image);
 }
 
 absl::Status Rescue::Restore() {

@@ -86,9 +86,9 @@ absl::StatusOr<bool> Rescue::Saved(const MirrorView& view) {
 absl::Status Rescue::SaveRanges(const ReadRangesFn& source,
                                 const std::vector<ImageRange>& ranges,
                                 RescueRecord* record) {
-  ADDONS_RETURN_IF_ERROR(Copy(source, *rescue_image_, ranges,
-                              "saving the last complete state",
-                              Copying::kKeepEnded));
+  ADDONS_RETURN_IF_ERROR(CopyBack(Writing(Copying::kKeepEnded), source,
+                                  *rescue_image_, ranges,
+                                  "saving the last complete state"));
   return WriteRescueRanges(*rescue_image_, ranges, record);
 }
 
@@ -98,7 +98,7 @@ absl::Status Rescue::SaveStateBefore(const ImageLayout& layout,
                                      const std::vector<ImageRange>& ranges,
                                      RescueRecord* record) {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> data,
-                          OpenDataPool(layout));
+                          OpenDataPool(session_, layout));
   RawSnapshot source(layout, *data, state.id);
   const auto read = [&source](const std::vector<ImageRange>& some) {
     return source.Read(some);
@@ -194,9 +194,9 @@ absl::Status Rescue::SaveSnapshot(const MirrorView& view,
       AbsentIn({copy.parent_before, copy.parent_then, now.parent}, resized);
   ADDONS_ASSIGN_OR_RETURN(
       const std::vector<ImageRange> ranges,
-      Changed(layout, Differing(whole.id, wanted.id, copy.from_before, absent),
-              bytes, "finding what the interrupted copy has changed",
-              Copying::kKeepEnded));
+      FindChanged(Writing(Copying::kKeepEnded), layout,
+                  Differing(whole.id, wanted.id, copy.from_before, absent),
+                  bytes, "finding what the interrupted copy has changed"));
   Log().warn(
       "a snapshot has arrived in part: saving what the last complete state "
       "needs before the forced promotion volume={} snapshot={} bytes={} "
@@ -272,9 +272,9 @@ absl::StatusOr<RescueRecord> Rescue::SaveHalfCopy(const MirrorView& view) {
       AbsentIn({parent, view.parent}, record.bytes != view.size.bytes);
   ADDONS_ASSIGN_OR_RETURN(
       const std::vector<ImageRange> ranges,
-      Changed(layout, {{half->id, kHead, absent}}, record.bytes,
-              "finding what the interrupted copy has changed",
-              Copying::kKeepEnded));
+      FindChanged(Writing(Copying::kKeepEnded), layout,
+                  {{half->id, kHead, absent}}, record.bytes,
+                  "finding what the interrupted copy has changed"));
   ADDONS_RETURN_IF_ERROR(SaveRanges(Reading(*source), ranges, &record));
   ADDONS_RETURN_IF_ERROR(source->Close());
   ADDONS_ASSIGN_OR_RETURN(const MirrorView after, Look(session_));

@@ -201,6 +201,26 @@ TEST_F(ImageCopyTest, ZeroesWhatTheSourceDoesNotHave) {
                   Pair(3 * kObject, negative(5 * kBlock + 17))));
 }
 
+// What became zeros by a discard is perhaps none on the other site.
+TEST_F(ImageCopyTest, WritesZerosThatAreThereAlreadyWhereAsked) {
+  const std::string block(kBlock, 's');
+  for (ByteImage* image : {&source_, &target_}) {
+    image->Put(kObject, block);
+    image->Put(kObject + kBlock, block);
+    image->Put(kObject + kBlock + 4096, std::string(512, '\0'));
+  }
+  const std::vector<ImageRange> ranges = {{kObject, 3 * kBlock}};
+  ImageCopyOptions options{.pieces = 2};
+  EXPECT_OK(CopyRanges(Reading(source_), target_, ranges, options, NoProgress));
+  EXPECT_THAT(target_.writes, IsEmpty());
+  options.zeros_too = true;
+  EXPECT_OK(CopyRanges(Reading(source_), target_, ranges, options, NoProgress));
+  EXPECT_THAT(target_.writes, ElementsAre(Pair(kObject + kBlock, kBlock),
+                                          Pair(kObject + 2 * kBlock,
+                                               -static_cast<int64_t>(kBlock))));
+  EXPECT_EQ(target_.bytes(), source_.bytes());
+}
+
 TEST_F(ImageCopyTest, LeavesAloneWhatIsNotInTheRanges) {
   source_.bytes().assign(source_.bytes().size(), 's');
   target_.bytes().assign(target_.bytes().size(), 't');

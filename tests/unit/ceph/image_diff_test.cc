@@ -82,6 +82,25 @@ TEST(ObjectDifferenceTest, OfAParentThatWentEachAbsentObjectDiffers) {
               IsEmpty());
 }
 
+TEST(ObjectDifferenceTest, WhatWasThereInBetweenAloneDiffersWhereAsked) {
+  const auto difference = [](const ObjectSnapshots& object, bool between) {
+    return ObjectDifference(object, {4, kHead, AbsentObject::kZeros, between});
+  };
+  // Written after 4, and gone after 7; it was smaller at 9.
+  const ObjectSnapshots gone{9, {{7, {7}, {}, 2 * kMiB}, {9, {9}, {}, kMiB}}};
+  EXPECT_THAT(difference(gone, false), IsEmpty());
+  EXPECT_THAT(difference(gone, true), ElementsAre(R(0, 2 * kMiB)));
+  // It is there again, and smaller.
+  const ObjectSnapshots again{7, {{7, {7}, {}, kMiB}, {kHead, {}, {}, 4096}}};
+  EXPECT_THAT(difference(again, false), ElementsAre(R(0, 4096)));
+  EXPECT_THAT(difference(again, true), ElementsAre(R(0, kMiB)));
+  // What was there before 4 alone is nothing of it.
+  const ObjectSnapshots before{4, {{3, {3}, {}, kMiB}}};
+  EXPECT_THAT(difference(before, true), IsEmpty());
+  const ObjectSnapshots same{3, {{kHead, {}, {}, kMiB}}};
+  EXPECT_THAT(difference(same, true), IsEmpty());
+}
+
 TEST(AddImageRangesTest, AWholeObjectEndsWithTheObject) {
   const ImageLayout layout{.bytes = 48 * kMiB,
                            .object_bytes = 4 * kMiB,

@@ -164,6 +164,7 @@ TEST(HelpTest, EveryMethodHasAVerb) {
       {"rbdaddons.admin.v1.Points/DigestPoint", " point create"},
       {"rbdaddons.admin.v1.Points/ListPoints", " point list"},
       {"rbdaddons.admin.v1.Points/RemovePoint", " point remove"},
+      {"rbdaddons.admin.v1.Points/RollBack", " point rollback"},
       {"rbdaddons.admin.v1.Points/VerifyPoint", " verify"},
       {"rbdaddons.admin.v1.TestFailovers/StartTest", " test start"},
       {"rbdaddons.admin.v1.TestFailovers/ListTests", " test list"},

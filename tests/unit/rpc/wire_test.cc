@@ -708,6 +708,9 @@ Package Admin() {
           "/rbdaddons.admin.v1.Points/RemovePoint "
           "rbdaddons.admin.v1.RemovePointRequest -> "
           "rbdaddons.admin.v1.RemovePointResponse",
+          "/rbdaddons.admin.v1.Points/RollBack "
+          "rbdaddons.admin.v1.RollBackRequest -> "
+          "rbdaddons.admin.v1.RollBackResponse",
           "/rbdaddons.admin.v1.Points/VerifyPoint "
           "rbdaddons.admin.v1.VerifyPointRequest -> "
           "rbdaddons.admin.v1.VerifyPointResponse",
@@ -728,6 +731,12 @@ Package Admin() {
           "rbdaddons.admin.v1.RemovePointRequest {string volume_id=1; M "
           "secrets=2 [secret]; string name=3}",
           "rbdaddons.admin.v1.RemovePointResponse {bool removed=1}",
+          "rbdaddons.admin.v1.RollBackRequest {string volume_id=1; M "
+          "secrets=2 [secret]; string name=3; string kept=4; bool only_look=5; "
+          "bool only_go_on=6}",
+          "rbdaddons.admin.v1.RollBackResponse {string kept=1; bool goes_on=2; "
+          "uint64 bytes=3; uint64 bytes_now=4; uint64 bytes_compared=5; uint64 "
+          "snapshot_id=6}",
           "rbdaddons.admin.v1.VerifyPointRequest {string volume_id=1; M "
           "secrets=2 [secret]; uint64 bytes_per_second=3; string name=4}",
           "rbdaddons.admin.v1.VerifyPointResponse "

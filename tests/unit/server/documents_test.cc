@@ -66,6 +66,10 @@ StatusPage AllTroubles() {
   damaged.copy = CopyState::kBroken;
   damaged.proof = {"first", 1, 2, 3, 0};
   Keep(damaged, &pool);
+  WatchedImage rolled = HealthyImage(random, 1);
+  rolled.copy = CopyState::kBroken;
+  rolled.rolls_back = true;
+  Keep(rolled, &pool);
   pool.pool = "second";
   pool.schedules_unseen = "no answer";
   seen->pools.push_back(pool);
@@ -116,7 +120,7 @@ TEST(DocumentsTest, EachTroubleLeadsToOneThatIsServed) {
     // docs/metrics.md has the words for programs.
     EXPECT_THAT(FileOf("docs/metrics.md"), HasSubstr("`" + trouble.kind + "`"));
   }
-  EXPECT_EQ(kinds.size(), 20U) << ::testing::PrintToString(kinds);
+  EXPECT_EQ(kinds.size(), 21U) << ::testing::PrintToString(kinds);
 }
 
 /// What an alert leads to is what the page leads to.

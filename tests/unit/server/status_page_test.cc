@@ -548,6 +548,13 @@ TEST_F(StatusPageTest, CopiesThatCannotBeReliedOnAreTrouble) {
                     HasSubstr("<code>rbd-addons explain replicapool/six</code> "
                               "<a href=\"docs/runbooks/damaged-copy.md\">"),
                     Not(HasSubstr("is broken</b>"))));
+  Add("seven", CopyState::kBroken).rolls_back = true;
+  EXPECT_THAT(
+      Render(),
+      AllOf(HasSubstr("a rollback to a point has not ended on 1 volume</b>"),
+            HasSubstr("<code>rbd-addons explain replicapool/seven</code> "
+                      "<a href=\"docs/runbooks/rollback-unfinished.md\">"),
+            Not(HasSubstr("is broken</b>"))));
   Add("five", CopyState::kBroken);
   EXPECT_THAT(Render(),
               HasSubstr("<b>the copy of 1 volume is broken</b> <span>in "

@@ -534,13 +534,13 @@ TEST_F(WatchTest, SplitBrainIsSeenOnTheSiteThatHasIt) {
 TEST_F(WatchTest, CopiesThatCannotBeReliedOnAreCounted) {
   NoteBoth();
   LookOnce();
-  EXPECT_THAT(PoolOf(b_).broken, ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(PoolOf(b_).broken, ElementsAre(0, 0, 0, 0, 0));
   const ResolvedVolume volume = Volume(b_);
   environment_.watched.Note(volume, b_.ImageId(image_), b_.user(), true);
-  environment_.watched.NoteRescue(volume, b_.ImageId(image_), true);
+  environment_.watched.NoteMixture(volume, b_.ImageId(image_), true, false);
   LookOnce();
   WatchedPool pool = PoolOf(b_);
-  EXPECT_THAT(pool.broken, ElementsAre(0, 1, 1, 0));
+  EXPECT_THAT(pool.broken, ElementsAre(0, 1, 1, 0, 0));
   ASSERT_THAT(pool.images, SizeIs(1));
   EXPECT_EQ(pool.images[0].health, ReplicationHealth::kError);
   EXPECT_THAT(pool.images[0].message,
@@ -548,8 +548,12 @@ TEST_F(WatchTest, CopiesThatCannotBeReliedOnAreCounted) {
   // Another call has found it whole; of the rescue only who looks can tell.
   environment_.watched.Note(volume, b_.ImageId(image_), b_.user(), false);
   LookOnce();
-  EXPECT_THAT(PoolOf(b_).broken, ElementsAre(0, 0, 1, 0));
-  environment_.watched.NoteRescue(volume, b_.ImageId(image_), false);
+  EXPECT_THAT(PoolOf(b_).broken, ElementsAre(0, 0, 1, 0, 0));
+  environment_.watched.NoteMixture(volume, b_.ImageId(image_), false, true);
+  LookOnce();
+  EXPECT_THAT(PoolOf(b_).broken, ElementsAre(0, 0, 0, 0, 1));
+  EXPECT_THAT(PoolOf(b_).images[0].message, HasSubstr("mixture"));
+  environment_.watched.NoteMixture(volume, b_.ImageId(image_), false, false);
   LookOnce();
   EXPECT_EQ(PoolOf(b_).images[0].health, ReplicationHealth::kHealthy);
 }
@@ -566,7 +570,7 @@ TEST_F(WatchTest, ACallTellsThatAVolumeIsAClone) {
   GetReplicationInfo(environment_, target, RealClock().Now() + minutes(1))
       .IgnoreError();
   LookOnce();
-  EXPECT_THAT(PoolOf(a_).broken, ElementsAre(0, 1, 0, 0));
+  EXPECT_THAT(PoolOf(a_).broken, ElementsAre(0, 1, 0, 0, 0));
 }
 
 TEST_F(WatchTest, ADeadMirrorDaemonIsNoHealth) {

@@ -19,6 +19,7 @@
 #include "replication/decide/resync.h"
 #include "replication/look/mirrored_clone.h"
 #include "replication/look/record.h"
+#include "replication/look/rollback_mark.h"
 
 namespace addons {
 namespace {
@@ -140,6 +141,10 @@ struct Scene {
   }
   void State_(MirrorImageState state) { view.info.state = state; }
   void HaveParent() { view.parent = ImageParent(); }
+  void BeginRollback() {
+    view.marks[kRollbackKey] =
+        FormatRollbackMark({"first", "before", "then"}, view);
+  }
   void TakeBack() {
     BecomePrimary();
     view.own.demotion = OwnDemotionMark{OwnDemotionStep::kTakenBack};
@@ -383,6 +388,12 @@ TEST(TablesTest, Promote) {
        }},
       {"schedule", Step::kKeepSchedule, kGoesOn,
        [](Scene& s) { s.BecomePrimary(); }},
+      {"rollback-begun", Step::kAnswer, kRepeat,
+       [](Scene& s) {
+         s.BecomePrimary();
+         s.BeginRollback();
+         s.done.Count(Step::kKeepSchedule);
+       }},
       {"primary", Step::kAnswer, kGoesOn,
        [](Scene& s) {
          s.BecomePrimary();
@@ -411,6 +422,11 @@ TEST(TablesTest, Promote) {
          s.DemotionArrives();
          s.view.proof.point = "first";
          s.view.proof.damaged = 1;
+       }},
+      {"rollback-copied", Step::kWait, kRepeat,
+       [](Scene& s) {
+         s.DemotionArrives();
+         s.BeginRollback();
        }},
       {"demotion-here", Step::kPromote, kGoesOn,
        [](Scene& s) { s.DemotionArrives(); }},
@@ -514,6 +530,11 @@ TEST(TablesTest, Demote) {
        [](Scene& s) {
          s.BecomePrimary();
          s.rescue = RescueRecord{RescueStep::kPromoting, "10a1", 100};
+       }},
+      {"rollback-begun", Step::kAnswer, kRepeat,
+       [](Scene& s) {
+         s.BecomePrimary();
+         s.BeginRollback();
        }},
       {"clone-loss", Step::kAnswer, kForcible,
        [](Scene& s) {
@@ -641,6 +662,11 @@ TEST(TablesTest, Disable) {
        [](Scene& s) {
          s.BecomePrimary();
          s.rescue = RescueRecord{RescueStep::kPromoting, "10a1", 100};
+       }},
+      {"rollback-begun", Step::kAnswer, kRepeat,
+       [](Scene& s) {
+         s.BecomePrimary();
+         s.BeginRollback();
        }},
       {"user-snapshot-in-mid-copy", Step::kAnswer, kRepeat,
        [](Scene& s) {

@@ -1,0 +1,65 @@
+#include "replication/look/rollback_mark.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/json.h"
+
+namespace addons {
+namespace {
+
+// Whoever disables mirroring by hand and enables it again keeps the image.
+constexpr char kOf[] = "global_id";
+constexpr char kOfImage[] = "image";
+constexpr char kPoint[] = "point";
+constexpr char kKept[] = "kept";
+constexpr char kSince[] = "since";
+
+}  // namespace
+
+std::string FormatRollbackMark(const RollbackMark& mark,
+                               const MirrorView& view) {
+  return AsciiJsonText({{kOf, view.info.global_id},
+                        {kOfImage, view.image_id},
+                        {kPoint, mark.point},
+                        {kKept, mark.kept},
+                        {kSince, mark.since}});
+}
+
+std::optional<RollbackMark> ReadRollbackMark(const MirrorView& view) {
+  const auto found = view.marks.find(kRollbackKey);
+  if (found == view.marks.end()) return std::nullopt;
+  JsonFields fields(found->second);
+  const bool of_this = fields.Text(kOf) == view.info.global_id ||
+                       fields.Text(kOfImage) == view.image_id;
+  RollbackMark mark;
+  mark.point = fields.Text(kPoint);
+  mark.kept = fields.Text(kKept);
+  mark.since = fields.Text(kSince);
+  mark.unclear = !fields.wrong().empty() || mark.point.empty();
+  // What cannot be read may be of this image.
+  if (!mark.unclear && !of_this) return std::nullopt;
+  return mark;
+}
+
+bool NeededByRollback(const std::optional<RollbackMark>& mark,
+                      absl::string_view point) {
+  return mark.has_value() && (mark->unclear || mark->point == point ||
+                              (!mark->kept.empty() && mark->kept == point));
+}
+
+std::string DescribeRollback(const RollbackMark& mark) {
+  if (mark.unclear) {
+    return "a rollback to a point has not ended, and a newer version noted it, "
+           "in a form that this one does not know: what the image holds is a "
+           "mixture; go on with that version";
+  }
+  return absl::StrCat(
+      "a rollback to point '", mark.point, "' has begun at ", mark.since,
+      " and has not ended: what the image holds is a mixture. Start no "
+      "workload; `rbd-addons point rollback` to '",
+      mark.point, "' goes on where the image is primary",
+      mark.kept.empty() ? ""
+                        : absl::StrCat(", and to '", mark.kept,
+                                       "' brings back what it held before"));
+}
+
+}  // namespace addons

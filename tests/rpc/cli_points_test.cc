@@ -1,0 +1,118 @@
+// A rollback, as an administrator asks for it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "replication/look/point.h"
+#include "replication/look/rollback_mark.h"
+#include "tests/rpc/replication_server.h"
+
+namespace addons::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class CliPointsTest : public ::testing::Test {
+ protected:
+  CliPointsTest() {
+    server_.AddMirrored();
+    server_.a.AddSnapshot(server_.image, SnapshotNameOf("first"),
+                          SnapshotKind::kUser);
+    then_ = server_.a.Data(server_.image);
+    EXPECT_OK(server_.a.Write(server_.image, then_ + 1));
+  }
+  /// The exit code; `typed` is what the person says.
+  int RollBack(const std::vector<std::string>& more,
+               const std::string& typed = "") {
+    dir_.Write("secrets.json",
+               absl::StrCat(R"({"userID": ")", server_.a.user()->id,
+                            R"(", "userKey": ")",
+                            server_.a.user()->key.Reveal(), R"("})"));
+    std::vector<std::string> arguments = {"rbd-addons",
+                                          "point",
+                                          "rollback",
+                                          server_.id,
+                                          "first",
+                                          "--admin-endpoint",
+                                          server_.admin_endpoint(),
+                                          "--secrets-file",
+                                          dir_.File("secrets.json")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    std::istringstream in(typed);
+    out_.str("");
+    err_.str("");
+    return RunCli(arguments, in, out_, err_);
+  }
+  bool Unchanged() { return server_.a.Data(server_.image) == then_ + 1; }
+
+  const TempDir dir_;
+  ReplicationServer server_;
+  uint64_t then_ = 0;
+  std::ostringstream out_;
+  std::ostringstream err_;
+};
+
+TEST_F(CliPointsTest, APersonIsAskedBeforeAnythingIsChanged) {
+  server_.Start();
+  EXPECT_EQ(RollBack({}, "no\n"), kCliUsage);
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr("over what it holds now, on both sites"),
+                    HasSubstr("kept as a point of its own first"),
+                    HasSubstr("nothing was changed")));
+  EXPECT_TRUE(Unchanged());
+  EXPECT_EQ(RollBack({"--discard"}, ""), kCliUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("What it holds now is lost"));
+  EXPECT_TRUE(Unchanged());
+}
+
+TEST_F(CliPointsTest, WhatItHoldsIsGivenUpWhereAsked) {
+  server_.Start();
+  ASSERT_EQ(RollBack({"--discard"}, "yes\n"), 0) << err_.str();
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("what it held at point first"),
+                    HasSubstr("rbd-addons sync"), Not(HasSubstr("before-"))));
+  EXPECT_EQ(server_.a.Data(server_.image), then_);
+  EXPECT_EQ(server_.a.OtherSnapshots(server_.image).size(), 1U);
+}
+
+// No peer has told that it is in step.
+TEST_F(CliPointsTest, WhatCannotBeKeptIsNotGivenUp) {
+  server_.b.SetMirrorDaemon(DaemonState::kDown);
+  server_.a.RemoveStatuses(server_.image);
+  server_.Start();
+  EXPECT_NE(RollBack({"--yes", "--timeout", "2"}), 0);
+  EXPECT_THAT(err_.str(), HasSubstr("could not be kept"));
+  EXPECT_TRUE(Unchanged());
+}
+
+TEST_F(CliPointsTest, WhoHasItOpenIsNamed) {
+  server_.a.AddWatcher(server_.image, "10.0.0.5:0/1", 4711);
+  server_.Start();
+  EXPECT_EQ(RollBack({"--yes", "--discard", "--timeout", "30"}), 9);
+  EXPECT_THAT(err_.str(), HasSubstr("10.0.0.5:0/1"));
+  EXPECT_TRUE(Unchanged());
+}
+
+// Somebody else has begun it, and kept nothing.
+TEST_F(CliPointsTest, OneThatHasBegunGoesOn) {
+  server_.a.SetImageMetadata(
+      server_.image, kRollbackKey,
+      absl::StrCat(R"({"global_id":")", server_.a.Info(server_.image).global_id,
+                   R"(","point":"first","kept":"","since":"then"})"));
+  server_.Start();
+  ASSERT_EQ(RollBack({}, "yes\n"), 0) << err_.str();
+  EXPECT_THAT(err_.str(), HasSubstr("has not ended: it holds a mixture"));
+  EXPECT_EQ(server_.a.Data(server_.image), then_);
+  EXPECT_FALSE(server_.a.ImageMetadata(server_.image).contains(kRollbackKey));
+}
+
+}  // namespace
+}  // namespace addons::testing
