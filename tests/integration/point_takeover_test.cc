@@ -307,9 +307,20 @@ void NoteStates(Reader& reader, BusyVolume& busy) {
   const auto mirror = open->image->MirrorSnapshots();
   const auto all = open->image->Snapshots();
   if (!mirror.ok() || !all.ok()) return;
+  // One that is removed meanwhile reads as what was written later.
   const auto written_at = [&](uint64_t id) -> uint64_t {
     if (!open->image->SelectSnapshot(id).ok()) return 0;
-    return CountWritten(*open->image);
+    const uint64_t written = CountWritten(*open->image);
+    const auto now = reader.Open(busy.volume);
+    const auto left = now.has_value()
+                          ? now->image->Snapshots()
+                          : absl::StatusOr<std::vector<ImageSnapshot>>();
+    const bool there =
+        left.ok() && std::any_of(left->begin(), left->end(),
+                                 [id](const ImageSnapshot& snapshot) {
+                                   return snapshot.id == id;
+                                 });
+    return there ? written : 0;
   };
   for (const MirrorSnapshot& snapshot : *mirror) {
     if (snapshot.kind != MirrorSnapshotKind::kPrimary || !snapshot.complete) {

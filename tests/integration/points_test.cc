@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -49,6 +48,15 @@ class PointsProofTest : public TwoSitesTest {
                   .code,
               0);
     Synchronize("a", volume);
+  }
+  /// All of the image, as a client reads it.
+  static std::string Content(const std::string& site,
+                             const TestVolume& volume) {
+    const TempDir dir;
+    const std::string file = dir.File("export");
+    Rbd(site, {"export", "--no-progress", ImageSpec(volume), file});
+    std::ifstream in(file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
   }
   struct Verified {
     int code = 0;
@@ -200,19 +208,11 @@ TEST_F(PointsProofTest, ARollbackReachesBothSites) {
     ASSERT_EQ(OpenDisk("a", volume)->Write(offset, std::string(length, byte)),
               0);
   };
-  const TempDir dir;
-  const auto read = [&](const std::string& site, const std::string& snapshot) {
-    const std::string file = dir.File("export");
-    std::remove(file.c_str());
-    Rbd(site, {"export", "--no-progress", ImageSpec(volume) + snapshot, file});
-    std::ifstream in(file, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(in), {});
-  };
   write(0, 9000, 'a');
   write(2 * kObject, kObject, 'b');
   Synchronize("a", volume);
   MakePoint(volume, "good");
-  const std::string good = read("a", "");
+  const std::string good = Content("a", volume);
   // Overwritten, discarded in a part and whole, and where nothing was.
   write(4096, 4096, 'X');
   ASSERT_EQ(OpenDisk("a", volume)->Discard(2 * kObject, kObject / 2), 0);
@@ -222,9 +222,9 @@ TEST_F(PointsProofTest, ARollbackReachesBothSites) {
   Synchronize("a", volume);
   ASSERT_EQ(OpenDisk("a", volume)->Discard(6 * kObject, kObject / 4), 0);
   Synchronize("a", volume);
-  const std::string bad = read("a", "");
+  const std::string bad = Content("a", volume);
   ASSERT_NE(bad, good);
-  ASSERT_EQ(read("b", "").size(), good.size());
+  ASSERT_EQ(Content("b", volume).size(), good.size());
   {
     const auto open = OpenDisk("a", volume);
     ASSERT_EQ(open->Write(0, "x"), 0);
@@ -241,10 +241,10 @@ TEST_F(PointsProofTest, ARollbackReachesBothSites) {
   const std::string kept =
       nlohmann::json::parse(rolled.out, nullptr, false).value("kept", "");
   EXPECT_THAT(kept, HasSubstr("before-20"));
-  EXPECT_EQ(read("a", ""), good);
+  EXPECT_EQ(Content("a", volume), good);
   EXPECT_EQ(Metadata("a", volume, "rbd-addons.rollback"), "");
   Synchronize("a", volume);
-  EXPECT_EQ(read("b", ""), good);
+  EXPECT_EQ(Content("b", volume), good);
   // And a proof of that, object by object.
   MakePoint(volume, "after");
   EXPECT_EQ(Verify("b", volume).code, 0);
@@ -254,11 +254,66 @@ TEST_F(PointsProofTest, ARollbackReachesBothSites) {
                 .code,
             0);
   Synchronize("a", volume);
-  EXPECT_EQ(read("a", ""), bad);
-  EXPECT_EQ(read("b", ""), bad);
+  EXPECT_EQ(Content("a", volume), bad);
+  EXPECT_EQ(Content("b", volume), bad);
   ASSERT_THAT(Demote("a", volume), HasCode(Code::OK));
   ASSERT_THAT(PromoteAtLast("b", volume, ScheduleNotDue()), HasCode(Code::OK));
-  EXPECT_EQ(read("b", ""), bad);
+  EXPECT_EQ(Content("b", volume), bad);
+}
+
+// A daemon dies in the middle, and the manager's snapshot carries the mixture:
+// each site says so, and whichever is primary goes on.
+TEST_F(PointsProofTest, ARollbackThatDiedGoesOnWhereTheOtherSiteTakesOver) {
+  const TestVolume volume = MakeReplicatedVolume(ScheduleNotDue());
+  const auto write = [&volume](char byte) {
+    const auto disk = OpenDisk("a", volume);
+    for (uint64_t i = 0; i < 6; ++i) {
+      ASSERT_EQ(disk->Write(i * kObject, std::string(kObject, byte)), 0);
+    }
+  };
+  write('a');
+  Synchronize("a", volume);
+  MakePoint(volume, "good");
+  const std::string good = Content("a", volume);
+  write('X');
+  Synchronize("a", volume);
+  const auto roll_back = [&volume](const std::string& site) {
+    return On(site, {"point", "rollback", volume.id(site), "good", "--yes",
+                     "--timeout", "120"});
+  };
+  Restart("a", {{"RBD_ADDONS_FAULTS", "rbd_aio_write#2:kill"}});
+  EXPECT_NE(roll_back("a").code, 0);
+  EXPECT_TRUE(Daemon("a").WaitForEnd(20));
+  Restart("a");
+  EXPECT_NE(Metadata("a", volume, "rbd-addons.rollback"), "");
+  const auto mixture =
+      AllOf(HasSubstr("mixture"), HasSubstr("'good'"), HasSubstr("'before-20"));
+  for (const grpc::Status& status :
+       {Promote("a", volume), Demote("a", volume)}) {
+    EXPECT_THAT(status, HasCode(Code::UNAVAILABLE));
+    EXPECT_THAT(status.error_message(), mixture);
+  }
+  Rbd("a", {"mirror", "image", "snapshot", ImageSpec(volume)});
+  Synchronize("a", volume);
+  EXPECT_NE(Metadata("b", volume, "rbd-addons.rollback"), "");
+  EXPECT_NE(Content("b", volume), good);
+
+  // Site a is given up.
+  grpc::Status forced;
+  EXPECT_TRUE(Eventually(
+      [&] {
+        forced = Promote("b", volume, true);
+        return IsPrimary("b", volume);
+      },
+      std::chrono::minutes(3)));
+  EXPECT_THAT(Promote("b", volume, true).error_message(), mixture);
+  EXPECT_EQ(roll_back("b").code, 0);
+  EXPECT_EQ(Content("b", volume), good);
+  EXPECT_THAT(Promote("b", volume, true), HasCode(Code::OK));
+
+  // And so it would have been here.
+  EXPECT_EQ(roll_back("a").code, 0);
+  EXPECT_EQ(Content("a", volume), good);
 }
 
 // The passphrase of today does not open a header of then.

@@ -88,7 +88,7 @@ TEST_F(CliPointsTest, WhatCannotBeKeptIsNotGivenUp) {
   server_.b.SetMirrorDaemon(DaemonState::kDown);
   server_.a.RemoveStatuses(server_.image);
   server_.Start();
-  EXPECT_NE(RollBack({"--yes", "--timeout", "2"}), 0);
+  EXPECT_NE(RollBack({"--yes", "--timeout", "10"}), 0);
   EXPECT_THAT(err_.str(), HasSubstr("could not be kept"));
   EXPECT_TRUE(Unchanged());
 }

@@ -1400,7 +1400,7 @@ void AddRollbacks(std::vector<Case>* cases) {
                            Asking<Request> prepare) {
     cases->push_back(OfPoints(std::move(name), {"RollBack", std::move(code)},
                               "a", &admin::Points::Stub::RollBack,
-                              std::move(prepare), seconds(2)));
+                              std::move(prepare)));
   };
   const auto have = [](ReplicationServer& server, Request& request) {
     server.a.AddSnapshot(server.image, kFirstPoint, SnapshotKind::kUser);
