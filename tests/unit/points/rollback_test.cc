@@ -242,12 +242,14 @@ TEST_F(RollbackTest, APointThatGoesMeanwhileIsNoEnd) {
   MakeTwo();
   world_.SetCallHook(nullptr,
                      [&](absl::string_view, absl::string_view call, bool) {
-                       if (call == "rbd_flush") {
+                       // All was read by then.
+                       if (call == "rbd_flush" && !a_.Torn(image_)) {
                          a_.RemoveSnapshot(image_, SnapshotNameOf("first"));
                        }
                        return 0;
                      });
-  EXPECT_THAT(RollBack(on_a_, "first", "before"), Not(IsOk()));
+  EXPECT_THAT(RollBack(on_a_, "first", "before"),
+              StatusIs(kUnavailable, HasSubstr("was removed meanwhile")));
   world_.SetCallHook(nullptr);
   EXPECT_TRUE(Noted(a_));
   // Its other state is there.
@@ -292,17 +294,23 @@ TEST_F(RollbackTest, ALockTakenByHandIsNamed) {
   a_.AddWatcher(image_, "10.0.0.5:0/1", 4711);
   a_.AddLocker(image_, "10.0.0.5:0/1", 4711, FakeSite::LockKind::kByHand);
   a_.RemoveWatcher(image_, 4711);
+  world_.ClearCalls();
   EXPECT_THAT(RollBack(on_a_, "first", "before"),
               StatusIs(kUnavailable, HasSubstr("rbd lock")));
+  EXPECT_EQ(world_.CountCalls("a", "rbd_lock_acquire"), 0);
   EXPECT_FALSE(Noted(a_));
 }
 
 // What it has read may be a mixture.
 TEST_F(RollbackTest, WhoOpensItMeanwhileKeepsItFromEnding) {
   MakeTwo();
+  bool opened = false;
+  bool ended = false;
   world_.SetCallHook(nullptr,
                      [&](absl::string_view, absl::string_view call, bool) {
-                       if (call == "rbd_flush") {
+                       ended = ended || (opened && !Noted(a_));
+                       if (call == "rbd_flush" && !opened && !a_.Torn(image_)) {
+                         opened = true;
                          a_.AddWatcher(image_, "10.0.0.5:0/1", 4711);
                        }
                        return 0;
@@ -310,6 +318,7 @@ TEST_F(RollbackTest, WhoOpensItMeanwhileKeepsItFromEnding) {
   EXPECT_THAT(RollBack(on_a_, "first", "before"),
               StatusIs(kUnavailable, HasSubstr("10.0.0.5:0/1")));
   world_.SetCallHook(nullptr);
+  EXPECT_FALSE(ended) << "the note was away for a moment";
   EXPECT_TRUE(Noted(a_));
   EXPECT_THAT(Promote(on_a_), StatusIs(kUnavailable, HasSubstr("mixture")));
   a_.RemoveWatcher(image_, 4711);
