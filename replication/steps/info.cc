@@ -192,6 +192,15 @@ std::string DescribeCopyInStep(const MirrorView& view, SteadyDuration settle) {
                       FormatUnixSeconds(*(*numbers)->local_snapshot_time));
 }
 
+/// Whether one has not ended.
+bool AddRollback(const MirrorView& view, HealthReport* report) {
+  const auto rollback = ReadRollbackMark(view);
+  if (rollback.has_value()) {
+    report->Add(ReplicationHealth::kError, DescribeRollback(*rollback));
+  }
+  return rollback.has_value();
+}
+
 absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
                                           const OpenedVolume& opened,
                                           const MirrorView& view,
@@ -206,9 +215,8 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
   const bool went_on = MarkedCopyWentOn(rescue, view);
   // Whatever its newest mirror snapshot says.
   const bool incomplete = awaits_restore || went_on;
-  const auto rollback = ReadRollbackMark(view);
   environment.watched.NoteMixture(opened.volume, view.image_id, incomplete,
-                                  rollback.has_value());
+                                  AddRollback(view, &report));
   if (went_on) {
     report.Add(ReplicationHealth::kError, kMarkedCopyWentOn);
   } else if (awaits_restore) {
@@ -220,9 +228,6 @@ absl::StatusOr<ReplicationInfo> Summarize(ReplicationEnvironment& environment,
   } else if (rescue.has_value() && RescueIsLive(*rescue, view)) {
     report.Add(ReplicationHealth::kDegraded,
                "a forced promotion saves the last complete state first");
-  }
-  if (rollback.has_value()) {
-    report.Add(ReplicationHealth::kError, DescribeRollback(*rollback));
   }
   if (std::string loss = DescribeCloneLoss(view, opened.volume.ImageSpec());
       !loss.empty()) {

@@ -210,6 +210,7 @@ TEST_F(PointsProofTest, ARollbackReachesBothSites) {
   };
   write(0, 9000, 'a');
   write(2 * kObject, kObject, 'b');
+  write(7 * kObject - kObject / 4, kObject / 4, 'c');
   Synchronize("a", volume);
   MakePoint(volume, "good");
   const std::string good = Content("a", volume);
@@ -218,10 +219,11 @@ TEST_F(PointsProofTest, ARollbackReachesBothSites) {
   ASSERT_EQ(OpenDisk("a", volume)->Discard(2 * kObject, kObject / 2), 0);
   write(3 * kObject + 512, 1024, 'X');
   // Zeros at the point, and on the primary again: the copy keeps the data.
-  write(6 * kObject, kObject / 2, 'X');
+  write(6 * kObject, kObject / 4, 'X');
   Synchronize("a", volume);
   ASSERT_EQ(OpenDisk("a", volume)->Discard(6 * kObject, kObject / 4), 0);
   Synchronize("a", volume);
+  EXPECT_EQ(Content("b", volume)[6 * kObject], 'X');
   const std::string bad = Content("a", volume);
   ASSERT_NE(bad, good);
   ASSERT_EQ(Content("b", volume).size(), good.size());
