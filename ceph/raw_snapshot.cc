@@ -92,4 +92,10 @@ absl::StatusOr<std::vector<ImageData>> RawSnapshot::Read(
   return all;
 }
 
+ReadRangesFn Reading(RawSnapshot& snapshot) {
+  return [&snapshot](const std::vector<ImageRange>& ranges) {
+    return snapshot.Read(ranges);
+  };
+}
+
 }  // namespace addons

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "ceph/image.h"
+#include "ceph/image_copy.h"
 #include "ceph/pool.h"
 
 namespace addons {
@@ -56,6 +57,9 @@ class RawSnapshot {
   uint64_t number_ = UINT64_MAX;
   std::string bytes_;
 };
+
+/// Of `snapshot`, which is not owned.
+ReadRangesFn Reading(RawSnapshot& snapshot);
 
 }  // namespace addons
 

@@ -341,13 +341,7 @@ absl::Status WritingBack::End() {
 absl::Status WritingBack::Run() {
   ADDONS_RETURN_IF_ERROR(
       CheckAlone(session_, image_, session_.environment.options.watch_timeout));
-  const absl::Status locked = image_.AcquireLock();
-  if (HeldByAnother(locked)) {
-    return RefuseRollback(
-        session_, absl::StatusCode::kUnavailable,
-        absl::StrCat("another client holds its lock (", locked.message(), ")"));
-  }
-  ADDONS_RETURN_IF_ERROR(locked);
+  ADDONS_RETURN_IF_ERROR(LockToWriteBack(Work(), image_));
   ADDONS_ASSIGN_OR_RETURN(const ImageLayout now, image_.Layout());
   ADDONS_ASSIGN_OR_RETURN(
       const std::vector<ImageRange> ranges,
@@ -362,9 +356,7 @@ absl::Status WritingBack::Run() {
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> data,
                           OpenDataPool(session_, plan_.layout));
   RawSnapshot source(plan_.layout, *data, plan_.point.snapshot);
-  const auto read = [&source](const std::vector<ImageRange>& some) {
-    return source.Read(some);
-  };
+  const ReadRangesFn read = Reading(source);
   ADDONS_RETURN_IF_ERROR(CheckHeader(read, ranges));
   bool written = false;
   if (!plan_.begun.has_value()) {

@@ -86,4 +86,11 @@ bool HeldByAnother(const absl::Status& locked) {
   return error == EBUSY || error == EROFS || error == EAGAIN;
 }
 
+absl::Status LockToWriteBack(const WriteBack& work, Image& image) {
+  absl::Status locked = image.AcquireLock();
+  if (!HeldByAnother(locked)) return locked;
+  return work.failed(
+      absl::StrCat("another client holds its lock (", locked.message(), ")"));
+}
+
 }  // namespace addons

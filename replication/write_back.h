@@ -59,6 +59,9 @@ absl::Status AwaitNoWorkload(const Session& session, Image& image,
 /// The exclusive lock of an image was not to be had (Image::AcquireLock()).
 bool HeldByAnother(const absl::Status& locked);
 
+/// Image::AcquireLock(). WriteBack::failed(): another client keeps it.
+absl::Status LockToWriteBack(const WriteBack& work, Image& image);
+
 }  // namespace addons
 
 #endif  // ADDONS_REPLICATION_WRITE_BACK_H_

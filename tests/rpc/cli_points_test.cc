@@ -3,15 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands.h"
 #include "replication/look/point.h"
 #include "replication/look/rollback_mark.h"
-#include "tests/rpc/replication_server.h"
+#include "tests/rpc/cli_fixture.h"
 
 namespace addons::testing {
 namespace {
@@ -20,7 +20,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class CliPointsTest : public ::testing::Test {
+class CliPointsTest : public CliVerbTest {
  protected:
   CliPointsTest() {
     server_.AddMirrored();
@@ -32,32 +32,14 @@ class CliPointsTest : public ::testing::Test {
   /// The exit code; `typed` is what the person says.
   int RollBack(const std::vector<std::string>& more,
                const std::string& typed = "") {
-    dir_.Write("secrets.json",
-               absl::StrCat(R"({"userID": ")", server_.a.user()->id,
-                            R"(", "userKey": ")",
-                            server_.a.user()->key.Reveal(), R"("})"));
-    std::vector<std::string> arguments = {"rbd-addons",
-                                          "point",
-                                          "rollback",
-                                          server_.id,
-                                          "first",
-                                          "--admin-endpoint",
-                                          server_.admin_endpoint(),
-                                          "--secrets-file",
-                                          dir_.File("secrets.json")};
+    std::vector<std::string> arguments = {"point", "rollback", server_.id,
+                                          "first"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    std::istringstream in(typed);
-    out_.str("");
-    err_.str("");
-    return RunCli(arguments, in, out_, err_);
+    return Run(std::move(arguments), typed);
   }
   bool Unchanged() { return server_.a.Data(server_.image) == then_ + 1; }
 
-  const TempDir dir_;
-  ReplicationServer server_;
   uint64_t then_ = 0;
-  std::ostringstream out_;
-  std::ostringstream err_;
 };
 
 TEST_F(CliPointsTest, APersonIsAskedBeforeAnythingIsChanged) {

@@ -5,16 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <future>
-#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "cli/commands.h"
 #include "cli/rescue.h"
 #include "rbdaddons/admin.grpc.pb.h"
 #include "replication/look/rescue_record.h"
-#include "tests/rpc/replication_server.h"
+#include "tests/rpc/cli_fixture.h"
 
 namespace addons::testing {
 namespace {
@@ -22,7 +21,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-class CliRescueTest : public ::testing::Test {
+class CliRescueTest : public CliVerbTest {
  protected:
   CliRescueTest() {
     server_.AddMirrored();
@@ -41,32 +40,15 @@ class CliRescueTest : public ::testing::Test {
   /// The exit code; `typed` is what the person says.
   int Rescue(const std::vector<std::string>& more,
              const std::string& typed = "") {
-    dir_.Write("secrets.json",
-               absl::StrCat(R"({"userID": ")", server_.a.user()->id,
-                            R"(", "userKey": ")",
-                            server_.a.user()->key.Reveal(), R"("})"));
-    std::vector<std::string> arguments = {"rbd-addons",
-                                          "rescue",
-                                          server_.id,
-                                          "--admin-endpoint",
-                                          server_.admin_endpoint(),
-                                          "--secrets-file",
-                                          dir_.File("secrets.json")};
+    std::vector<std::string> arguments = {"rescue", server_.id};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    std::istringstream in(typed);
-    out_.str("");
-    err_.str("");
-    return RunCli(arguments, in, out_, err_);
+    return Run(std::move(arguments), typed);
   }
   std::string Decision() {
     return server_.a.ImageMetadata(rescue_)[kRescueDecision];
   }
 
-  const TempDir dir_;
-  ReplicationServer server_;
   std::string rescue_;
-  std::ostringstream out_;
-  std::ostringstream err_;
 };
 
 TEST_F(CliRescueTest, ShowsThatThereIsNone) {

@@ -120,12 +120,7 @@ absl::Status Rescue::RestoreImage(Image& image, const MirrorView& view,
     return RefuseToOverwrite();
   }
   ADDONS_RETURN_IF_ERROR(RefuseWhileInUse(image));
-  const absl::Status locked = image.AcquireLock();
-  if (HeldByAnother(locked)) {
-    return Failed(
-        absl::StrCat("another client holds its lock (", locked.message(), ")"));
-  }
-  ADDONS_RETURN_IF_ERROR(locked);
+  ADDONS_RETURN_IF_ERROR(LockToWriteBack(Writing(Copying::kMayGoOn), image));
   if (to_write) {
     ADDONS_ASSIGN_OR_RETURN(const std::vector<ImageRange> ranges,
                             ReadRescueRanges(*rescue_image_, record_));

@@ -100,10 +100,7 @@ absl::Status Rescue::SaveStateBefore(const ImageLayout& layout,
   ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Pool> data,
                           OpenDataPool(session_, layout));
   RawSnapshot source(layout, *data, state.id);
-  const auto read = [&source](const std::vector<ImageRange>& some) {
-    return source.Read(some);
-  };
-  ADDONS_RETURN_IF_ERROR(SaveRanges(read, ranges, record));
+  ADDONS_RETURN_IF_ERROR(SaveRanges(Reading(source), ranges, record));
   // What did not change since may be all that it holds.
   for (uint64_t at = 0; !source.found() && at < record->bytes;) {
     const uint64_t length = std::min(layout.object_bytes, record->bytes - at);
