@@ -1,5 +1,6 @@
 #include "admin/admin_service.h"
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,12 +11,16 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "operation/lane_use.h"
+#include "rpc/text.h"
 #include "rpc/validate.h"
+#include "watch/watched_names.h"
 
 namespace addons {
 namespace {
 
 namespace admin_pb = ::rbdaddons::admin::v1;
+
+constexpr size_t kMostObjectName = 600;  // bytes
 
 admin_pb::Operation::State StateOf(const OperationInfo& info) {
   if (info.stopping) return admin_pb::Operation::STOPPING;
@@ -29,7 +34,8 @@ std::string ClusterText(const WorkerShare& share) {
                                                 : share.cluster_id.text();
 }
 
-void Fill(const OperationInfo& info, admin_pb::Operation* operation) {
+void Fill(const OperationInfo& info, const WatchedNames& names,
+          admin_pb::Operation* operation) {
   operation->set_operation_id(info.id);
   operation->set_verb(info.verb);
   operation->set_object(info.object);
@@ -46,6 +52,8 @@ void Fill(const OperationInfo& info, admin_pb::Operation* operation) {
   operation->set_age_milliseconds(info.age.count());
   operation->set_stuck(info.stuck);
   operation->set_idle_milliseconds(info.idle.count());
+  operation->set_name(
+      CleanLine(names.NameOfObject(info.object), kMostObjectName));
 }
 
 void Fill(const LaneUse& use, admin_pb::Lane* lane) {
@@ -102,8 +110,11 @@ HistoryEvent CancelEvent(const OperationInfo& cancelled,
 }  // namespace
 
 AdminService::AdminService(Rpc& rpc, OperationTable& operations,
-                           EventLog* history)
-    : rpc_(rpc), operations_(operations), history_(history) {}
+                           EventLog* history, Watched watched)
+    : rpc_(rpc),
+      operations_(operations),
+      history_(history),
+      watched_(std::move(watched)) {}
 
 grpc::ServerUnaryReactor* AdminService::ListOperations(
     grpc::CallbackServerContext* context,
@@ -112,8 +123,11 @@ grpc::ServerUnaryReactor* AdminService::ListOperations(
   return UnaryCall(
       rpc_, *context, *request, *response, [&](const CallContext&) {
         const std::vector<OperationInfo> list = operations_.List();
+        // Thousands of volumes are not looked through for nothing.
+        const auto seen = watched_ && !list.empty() ? watched_() : nullptr;
+        const WatchedNames names(seen.get());
         for (const OperationInfo& info : list) {
-          Fill(info, response->add_operations());
+          Fill(info, names, response->add_operations());
         }
         for (const LaneUse& use : UseOfLanes(operations_.limits(), list)) {
           Fill(use, response->add_lanes());
@@ -141,7 +155,8 @@ grpc::ServerUnaryReactor* AdminService::CancelOperation(
           history_->Add(CancelEvent(before, call.caller.request_id));
         }
         response->set_effect(EffectOn(before));
-        Fill(before, response->mutable_operation());
+        const auto seen = watched_ ? watched_() : nullptr;
+        Fill(before, WatchedNames(seen.get()), response->mutable_operation());
         return absl::OkStatus();
       });
 }

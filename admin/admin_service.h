@@ -1,10 +1,14 @@
 #ifndef ADDONS_ADMIN_ADMIN_SERVICE_H_
 #define ADDONS_ADMIN_ADMIN_SERVICE_H_
 
+#include <functional>
+#include <memory>
+
 #include "history/event_log.h"
 #include "operation/operation_table.h"
 #include "rbdaddons/admin.grpc.pb.h"
 #include "rpc/unary_call.h"
+#include "watch/watch_snapshot.h"
 
 namespace addons {
 
@@ -14,10 +18,14 @@ namespace addons {
 class AdminService final
     : public ::rbdaddons::admin::v1::Operations::CallbackService {
  public:
+  /// What the watch has seen last; null: it is off. Does not block.
+  using Watched = std::function<std::shared_ptr<const WatchSnapshot>()>;
+
   /// Nothing is owned; everything outlives the service. `history` is told what
-  /// was cancelled; null: nobody is.
+  /// was cancelled; null: nobody is. `watched` may be null: no operation has a
+  /// name then.
   AdminService(Rpc& rpc, OperationTable& operations,
-               EventLog* history = nullptr);
+               EventLog* history = nullptr, Watched watched = nullptr);
 
   grpc::ServerUnaryReactor* ListOperations(
       grpc::CallbackServerContext* context,
@@ -32,6 +40,7 @@ class AdminService final
   Rpc& rpc_;
   OperationTable& operations_;
   EventLog* const history_;
+  const Watched watched_;
 };
 
 }  // namespace addons

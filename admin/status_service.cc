@@ -19,6 +19,7 @@
 #include "rpc/text.h"
 #include "rpc/validate.h"
 #include "watch/copy_state.h"
+#include "watch/watched_names.h"
 
 namespace addons {
 namespace {
@@ -54,15 +55,8 @@ struct Row {
 };
 
 Row RowOf(const WatchedPool& pool, const WatchedImage& image, SteadyTime now) {
-  Row row{&pool,
-          &image,
-          CopyStateAt(pool, image, now),
-          absl::StrCat(PlaceIn(pool), "/", image.image),
-          {}};
-  row.name = !image.claim.empty()         ? image.claim
-             : !image.volume_name.empty() ? image.volume_name
-                                          : row.place;
-  return row;
+  return {&pool, &image, CopyStateAt(pool, image, now), SpecOf(pool, image),
+          NameOf(pool, image)};
 }
 
 /// What a request asks for.

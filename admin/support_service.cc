@@ -97,6 +97,7 @@ void SupportService::Fill(admin_pb::DescribeDaemonResponse* response) const {
     FillEnded(ended, now, response->add_ended());
   }
   if (sources_.metrics) response->set_metrics(sources_.metrics());
+  if (sources_.log) response->set_log(sources_.log());
 }
 
 grpc::ServerUnaryReactor* SupportService::DescribeDaemon(

@@ -22,6 +22,8 @@ struct SupportSources {
   std::vector<std::string> files;
   /// In Prometheus' text format. Thread-safe, and asks no cluster.
   std::function<std::string()> metrics;
+  /// The last lines of its log. Thread-safe.
+  std::function<std::string()> log;
 };
 
 /// rbdaddons.admin.v1.Support: what the daemon is, for those who help from

@@ -21,6 +21,7 @@
 #include "absl/strings/str_replace.h"
 #include "base/crash_report.h"
 #include "base/json_log_line.h"
+#include "base/last_lines.h"
 #include "base/log_format.h"
 #include "base/log_writer.h"
 #include "base/mutex.h"
@@ -45,6 +46,12 @@ static_assert(static_cast<int>(LogLevel::kTrace) == SPDLOG_LEVEL_TRACE);
 static_assert(static_cast<int>(LogLevel::kOff) == SPDLOG_LEVEL_OFF);
 spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return static_cast<spdlog::level::level_enum>(level);
+}
+
+/// Lives as long as the process: whoever asks may do so while a log ends.
+LastLines& Kept() {
+  static auto* const kKept = new LastLines;
+  return *kKept;
 }
 
 spdlog::logger& Current() { return *spdlog::default_logger_raw(); }
@@ -110,6 +117,7 @@ class QueueSink final : public spdlog::sinks::sink {
       formatter_->format(message, line);
     }
     writer_->Write({line.data(), line.size()});
+    Kept().Keep({line.data(), line.size()});
   }
   void flush() override { writer_->Flush(kFlush); }
   void set_pattern(const std::string& pattern) override {
@@ -206,6 +214,7 @@ absl::Status InitLog(absl::string_view level, LogFormat format, int fd) {
   auto logger = std::make_shared<spdlog::logger>(
       kLoggerName, std::make_shared<QueueSink>(std::move(writer), format));
   logger->set_level(spdlog::level::from_str(name));
+  Kept().Clear();
   // spdlog's own would write to standard error, and wait for its reader.
   logger->set_error_handler([](const std::string&) { CountLostLine(); });
   spdlog::set_default_logger(std::move(logger));
@@ -248,6 +257,8 @@ void FlushLogOnCrash() {
     sigaction(kFatal.at(i), &action, &handlers_before.at(i));
   }
 }
+
+std::string LastLogLines() { return Kept().Text(); }
 
 uint64_t LogLinesDropped() {
   const LogWriter* const writer = log_writer;

@@ -89,6 +89,10 @@ class Logger {
 /// The logger. `Log().info("promoted volume={}", Quoted(id))`.
 inline Logger Log() { return {}; }
 
+/// The last lines since InitLog() as they were written, the oldest first: 1000
+/// at most, in 256 KiB. None is below the level. Thread-safe; does not block.
+std::string LastLogLines();
+
 /// Lines that were lost since InitLog(), because nobody read them in time.
 uint64_t LogLinesDropped();
 

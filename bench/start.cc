@@ -3,8 +3,6 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,21 +74,10 @@ class Server {
   pid_t pid_ = 0;
 };
 
-bool Listens(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const bool answers = connect(fd, reinterpret_cast<const sockaddr*>(&address),
-                               sizeof(address)) == 0;
-  close(fd);
-  return answers;
-}
-
 /// Without gRPC's own pauses between two tries to connect.
 absl::Status AwaitListening(const std::string& path) {
   const auto until = steady_clock::now() + kPatience;
-  while (!Listens(path)) {
+  while (!CheckListener(path).ok()) {
     if (steady_clock::now() >= until) {
       return absl::DeadlineExceededError(
           absl::StrCat("nobody listens at ", path));

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -33,6 +34,16 @@ inline uint64_t DecodeNumber(absl::string_view bytes) {
 /// A text has its length before it.
 inline std::string EncodeText(absl::string_view text) {
   return absl::StrCat(EncodeNumber(text.size(), sizeof(uint32_t)), text);
+}
+
+/// The text that these bytes are, which is not empty; nullopt: something else.
+inline std::optional<std::string> DecodeText(absl::string_view bytes) {
+  constexpr size_t kLength = sizeof(uint32_t);
+  if (bytes.size() <= kLength ||
+      DecodeNumber(bytes.substr(0, kLength)) != bytes.size() - kLength) {
+    return std::nullopt;
+  }
+  return std::string(bytes.substr(kLength));
 }
 
 }  // namespace addons

@@ -216,6 +216,11 @@ class Image {
   /// rados_write_op_omap_cmp2, and rados_write_op_exec of rbd.metadata_set and
   /// rbd.metadata_remove
   virtual absl::Status ChangeMetadata(const MetadataChanges& changes) = 0;
+  /// The same of a secondary in snapshot mode, which librbd refuses to change.
+  /// The next copy that is whole brings the primary's entries in the place of
+  /// all but those that begin with ".rbd". Errno EAGAIN: it is no secondary.
+  virtual absl::Status ChangeMetadataOfSecondary(
+      const MetadataChanges& changes) = 0;
   /// Takes the exclusive lock where nobody has it; where another client has it,
   /// that one writes, or is asked for the lock after 2 s. rbd_metadata_set
   virtual absl::Status SetMetadata(const std::string& key,

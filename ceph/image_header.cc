@@ -31,16 +31,6 @@ absl::StatusOr<std::optional<std::string>> OrNothing(
   return found;
 }
 
-/// A length and the text, which is not empty; nullopt: something else.
-std::optional<std::string> DecodeText(absl::string_view bytes) {
-  constexpr size_t kLength = sizeof(uint32_t);
-  if (bytes.size() <= kLength ||
-      DecodeNumber(bytes.substr(0, kLength)) != bytes.size() - kLength) {
-    return std::nullopt;
-  }
-  return std::string(bytes.substr(kLength));
-}
-
 absl::Status NoSuchImage(const Pool& pool, const ImageName& name) {
   return absl::NotFoundError(absl::StrCat("no image '", pool.Spec(name), "'"));
 }
@@ -71,6 +61,24 @@ absl::StatusOr<std::string> FindImageId(Pool& pool, const ImageName& name) {
     return NotUnderstood(pool, name, "its id in the directory");
   }
   return *std::move(id);
+}
+
+absl::StatusOr<ImageName> FindImageName(Pool& pool,
+                                        const std::string& image_id) {
+  ADDONS_ASSIGN_OR_RETURN(const std::optional<std::string> value,
+                          OrNothing(pool.ReadOmapKey(
+                              "rbd_directory", absl::StrCat("id_", image_id))));
+  if (!value.has_value()) {
+    return absl::NotFoundError(
+        absl::StrCat("no image with id '", image_id, "'"));
+  }
+  std::optional<std::string> name = DecodeText(*value);
+  if (!name.has_value()) {
+    return absl::InternalError(
+        absl::StrCat("what the pool notes of the image with id '", image_id,
+                     "' is not understood: its name in the directory"));
+  }
+  return ImageName(*std::move(name));
 }
 
 absl::StatusOr<std::string> FindGroupName(Pool& pool,

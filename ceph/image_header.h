@@ -18,6 +18,11 @@ namespace addons {
 /// ReadImageSize().
 absl::StatusOr<std::string> FindImageId(Pool& pool, const ImageName& name);
 
+/// The name of the image with this internal id, likewise. NOT_FOUND: no such
+/// image, or it is in the trash. INTERNAL: as for ReadImageSize().
+absl::StatusOr<ImageName> FindImageName(Pool& pool,
+                                        const std::string& image_id);
+
 /// The size in bytes of the image with this name, without opening it: two reads
 /// of what librbd itself keeps there, in place of a dozen. NOT_FOUND: no such
 /// image. INTERNAL: librbd has written something else than it does up to Ceph

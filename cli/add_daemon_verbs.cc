@@ -1,7 +1,13 @@
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "cli/add_verbs.h"
 #include "cli/daemon_verbs.h"
+#include "rpc/text.h"
 
 namespace addons {
 namespace {
@@ -24,6 +30,16 @@ void Finish(CLI::App& sub, const DaemonCommandPtr& command, RunDaemonVerb run,
         return run(*command, streams);
       },
       watched);
+}
+
+/// What is wrong with what was given as an operation's id; empty: nothing.
+std::string NoOperationId(const std::string& text) {
+  constexpr size_t kMostShown = 20;
+  uint64_t id = 0;
+  if (absl::SimpleAtoi(text, &id) && id > 0) return "";
+  return absl::StrCat("'", CleanLine(text, kMostShown),
+                      "' is no operation's id; `rbd-addons operations` shows "
+                      "them");
 }
 
 }  // namespace
@@ -63,7 +79,7 @@ void AddDaemonVerbs(Program& program) {
       .add_option("id", command->operation_id,
                   "Its id, as 'operations' shows it")
       ->required()
-      ->check(CLI::PositiveNumber);
+      ->check(&NoOperationId);
   AddYes(cancel, command->yes, "it is stopped");
   Finish(cancel, command, RunCancel, program, Sockets::kAdmin);
 }

@@ -25,8 +25,8 @@ constexpr std::array<ReplicationVerbTexts, 6> kReplicationVerbs = {{
      nullptr, true},
     {ReplicationVerb::kPromote, "promote",
      "Make this site's image of a volume the primary one",
-     "Without the other site: returns to the last complete copy", "--force",
-     true},
+     "Without the other site: returns to the last complete copy",
+     "--force or --point", true},
     {ReplicationVerb::kDemote, "demote",
      "Make this site's image of a volume a secondary one", nullptr, nullptr,
      false},
@@ -85,6 +85,11 @@ void Add(const ReplicationVerbTexts& verb, Program& program) {
                                      "It is the id of a volume group"));
   if (verb.force != nullptr) {
     sub.add_flag("--force", command->force, verb.force);
+  }
+  if (verb.verb == ReplicationVerb::kPromote) {
+    sub.add_option("--point", command->point,
+                   "Then go back to this point (`point list`)")
+        ->excludes("--group");
   }
   if (verb.before != nullptr) AddYes(sub, command->yes, verb.before);
   if (verb.parameters) {

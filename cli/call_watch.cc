@@ -1,17 +1,11 @@
 #include "cli/call_watch.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "base/without_numbers.h"
 #include "cli/channel.h"
 #include "cli/methods.h"
@@ -69,28 +63,6 @@ bool MayBeInterrupted(const admin_pb::Operation& operation) {
           !absl::StrContains(operation.step(), "start no workload"));
 }
 
-size_t TerminalColumns() {
-  constexpr size_t kFew = 20;
-  winsize size{};
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg): there is no other way.
-  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
-  return known && size.ws_col > 0 ? std::max<size_t>(size.ws_col, kFew)
-                                  : kColumns + 1;
-}
-
-/// In lines of `columns` at most, but for words that are longer.
-std::vector<std::string> WrapWords(const std::string& text, size_t columns) {
-  std::vector<std::string> lines;
-  for (const absl::string_view word : absl::StrSplit(text, ' ')) {
-    if (lines.empty() || lines.back().size() + 1 + word.size() > columns) {
-      lines.emplace_back(word);
-    } else {
-      absl::StrAppend(&lines.back(), " ", word);
-    }
-  }
-  return lines;
-}
-
 }  // namespace
 
 CallWatch::CallWatch(std::shared_ptr<grpc::Channel> channel, Options options,
@@ -99,6 +71,7 @@ CallWatch::CallWatch(std::shared_ptr<grpc::Channel> channel, Options options,
       options_(std::move(options)),
       streams_(streams),
       next_look_(steady_clock::now() + options_.look_every),
+      lines_(streams, options_.columns),
       next_line_(steady_clock::now() + options_.line_every),
       ticks_(std::in_place, "cli-watch", kTick, [this] { Tick(); }) {}
 
@@ -106,14 +79,14 @@ CallWatch::~CallWatch() {
   ended_.request_stop();
   ticks_.reset();
   const MutexLock lock(mutex_);
-  Clear();
+  lines_.Clear();
 }
 
 void CallWatch::SayReason(const std::string& reason) {
   const MutexLock lock(mutex_);
   std::string kind = WithoutNumbers(reason);
   if (kind != last_reason_) {
-    Clear();
+    lines_.Clear();
     streams_.err << "waiting: " << reason << std::endl;
     last_reason_ = std::move(kind);
     next_line_ = steady_clock::now() + options_.line_every;
@@ -157,7 +130,7 @@ void CallWatch::Look() {
       return;
     }
     if (safe && !std::exchange(said_safe_, true)) {
-      Clear();
+      lines_.Clear();
       streams_.err << "nothing is changed while it waits: Ctrl-C is safe"
                    << std::endl;
     }
@@ -176,23 +149,12 @@ void CallWatch::Show(const std::string& doing, const std::string& progress) {
 /// Whole, however narrow the terminal is.
 void CallWatch::ShowLine(const std::string& line) {
   if (streams_.err_is_terminal) {
-    const size_t columns =
-        options_.columns > 0 ? options_.columns : TerminalColumns();
-    const std::vector<std::string> lines = WrapWords(line, columns - 1);
-    Clear();
-    streams_.err << "\r\x1b[K" << absl::StrJoin(lines, "\n") << std::flush;
-    drawn_ = lines.size();
+    lines_.Draw(line);
     return;
   }
   if (steady_clock::now() < next_line_) return;
   next_line_ = steady_clock::now() + options_.line_every;
   streams_.err << line << std::endl;
-}
-
-void CallWatch::Clear() {
-  for (; drawn_ > 1; --drawn_) streams_.err << "\r\x1b[K\x1b[A";
-  if (drawn_ > 0) streams_.err << "\r\x1b[K" << std::flush;
-  drawn_ = 0;
 }
 
 void SayWhatGoesOn(const std::shared_ptr<grpc::Channel>& channel,

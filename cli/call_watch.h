@@ -13,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "base/mutex.h"
 #include "base/periodic.h"
+#include "cli/changing_lines.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/streams.h"
@@ -62,7 +63,6 @@ class CallWatch {
   void Show(const std::string& doing, const std::string& progress)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ShowLine(const std::string& line) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Clear() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::shared_ptr<grpc::Channel> channel_;
   const Options options_;
@@ -72,10 +72,10 @@ class CallWatch {
   std::stop_source ended_;
   std::chrono::steady_clock::time_point next_look_;  // of Tick() only
   Mutex mutex_;
+  ChangingLines lines_ ABSL_GUARDED_BY(mutex_);
   std::string last_reason_ ABSL_GUARDED_BY(mutex_);
   std::string last_clock_ ABSL_GUARDED_BY(mutex_);
   std::chrono::steady_clock::time_point next_line_ ABSL_GUARDED_BY(mutex_);
-  size_t drawn_ ABSL_GUARDED_BY(mutex_) = 0;        // lines that change
   bool said_safe_ ABSL_GUARDED_BY(mutex_) = false;  // to interrupt it
   ProgressMeter operation_ ABSL_GUARDED_BY(mutex_);
   ProgressMeter reason_ ABSL_GUARDED_BY(mutex_);

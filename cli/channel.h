@@ -11,6 +11,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "cli/streams.h"
 
 namespace addons {
 
@@ -19,15 +20,24 @@ namespace addons {
 absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenChannel(
     const std::string& endpoint);
 
-/// Somebody listens at `endpoint`, and this user may connect. Says nothing of
-/// whether calls are answered. Does not block.
-bool IsListening(const std::string& endpoint);
+/// OK: somebody listens at `endpoint`, and this user may connect. Says nothing
+/// of whether calls are answered. UNAVAILABLE otherwise, with errno's text and
+/// what to do; INVALID_ARGUMENT as SocketPath(). Does not block. Thread-safe.
+absl::Status CheckListener(const std::string& endpoint);
+
+/// The daemon's messages name the request; those of a connection that fails do
+/// not.
+bool IsOfDaemon(const absl::Status& status);
+
+/// `status` of a call to `endpoint`. Where that is UNAVAILABLE because nobody
+/// can be reached there: what CheckListener() says. Does not block.
+absl::Status NamingListener(const absl::Status& status,
+                            const std::string& endpoint);
 
 /// Calls `method` and fills `response`. Blocks for at most `timeout`. Any error
 /// is the daemon's, or DEADLINE_EXCEEDED or UNAVAILABLE when it does not
 /// answer, or CANCELLED after `stop`, which ends the waiting at once: what the
-/// daemon has begun to change it goes on with. `request_id`, unless it is null,
-/// gets what the daemon calls the request in its log, where it says so. Several
+/// daemon has begun to change it goes on with. `trailers` may be null. Several
 /// threads may share a channel.
 absl::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel,
                         const google::protobuf::MethodDescriptor& method,
@@ -35,7 +45,7 @@ absl::Status CallMethod(const std::shared_ptr<grpc::Channel>& channel,
                         std::chrono::milliseconds timeout,
                         google::protobuf::Message& response,
                         const std::stop_token& stop = {},
-                        std::string* request_id = nullptr);
+                        Trailers* trailers = nullptr);
 
 }  // namespace addons
 

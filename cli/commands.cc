@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/duration.h"
 #include "cli/add_verbs.h"
@@ -69,10 +70,20 @@ int RunVerb(const Program::Verb& verb, const Options& options,
     return RunWatched(Milliseconds(*seconds), verb.run, streams);
   }
   const int code = verb.run(streams);
-  if (code == 0 && streams.verbose && !streams.request_id.empty()) {
-    streams.err << "request " << streams.request_id << "\n";
+  if (code == 0 && streams.verbose && !streams.trailers.request_id.empty()) {
+    streams.err << "request " << streams.trailers.request_id << "\n";
   }
   return code;
+}
+
+/// What stands behind one is taken for something else, which would be told
+/// first.
+std::vector<std::string> UnknownOptions(const CLI::App& app) {
+  std::vector<std::string> unknown = app.remaining(/*recurse=*/true);
+  std::erase_if(unknown, [](const std::string& word) {
+    return !absl::StartsWith(word, "--") || word == "--";
+  });
+  return unknown;
 }
 
 }  // namespace
@@ -104,7 +115,7 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
     return kCliUsage;
   }
   std::vector<std::string> words(arguments.begin() + 1, arguments.end());
-  if (words.empty() && IsListening(program.options().admin_endpoint)) {
+  if (words.empty() && CheckListener(program.options().admin_endpoint).ok()) {
     // Nobody has said how long to wait for a daemon that hangs.
     words = {kStatusVerb, "--timeout=10"};
     err << "`rbd-addons --help` has all verbs; this is `rbd-addons "
@@ -114,7 +125,12 @@ int RunCli(const std::vector<std::string>& arguments, std::istream& in,
     // CLI11 takes them last first.
     program.app().parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    return program.app().exit(error, out, err) == 0 ? 0 : kCliUsage;
+    const std::vector<std::string> unknown = UnknownOptions(program.app());
+    if (error.get_exit_code() == 0 || unknown.empty()) {
+      return program.app().exit(error, out, err) == 0 ? 0 : kCliUsage;
+    }
+    program.app().exit(CLI::ExtrasError(unknown), out, err);
+    return kCliUsage;
   }
   Streams streams = StreamsFor(program.options(), in, out, err);
   const absl::Status taken = TakeSecretsFrom(in, program.options().secrets);

@@ -264,8 +264,9 @@ int RunConformance(const ConformanceCommand& command, Streams& streams) {
   if (!subject.ok()) return Fail(subject.status(), kCliUsage, streams);
   auto capabilities = ReadCapabilities(server);
   if (!capabilities.ok()) {
-    return Fail(capabilities.status(), capabilities.status().raw_code(),
-                streams);
+    const absl::Status status =
+        NamingListener(capabilities.status(), command.endpoint);
+    return Fail(status, status.raw_code(), streams);
   }
   subject->capabilities = *std::move(capabilities);
   std::vector<Tried> all;

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "base/utc.h"
 #include "cli/repeated_call.h"
+#include "cli/volume_name.h"
 #include "cli/volume_results.h"
 #include "rbdaddons/admin.pb.h"
 #include "rpc/text.h"
@@ -83,6 +84,12 @@ void CallPauseVerb(const CopyingCommand& command, Streams& streams,
   copied->result.text = CleanLine(answer.message(), kMaxShownText);
 }
 
+/// With -o wide also the id, where something else was typed.
+std::string NameInList(const std::string& id, const Streams& streams) {
+  const std::string name = TypedName(id, streams);
+  return streams.wide && name != id ? absl::StrCat(name, " (", id, ")") : name;
+}
+
 void RunOne(const CopyingCommand& command, Streams& streams, Copied* copied) {
   switch (command.verb) {
     case CopyingVerb::kSync:
@@ -113,8 +120,9 @@ int RunCopying(const CopyingCommand& command, Streams& streams) {
     if (copied.made.has_value()) AwaitCopies(command, streams, &copied);
     VolumeResult& result = results.emplace_back(std::move(copied.result));
     if (EndsAll(result.status)) return FailCall(result.status, streams);
-    result.text = absl::StrCat(all.size() > 1 ? result.id : "",
-                               all.size() > 1 ? ": " : "", result.text, "\n");
+    result.text = all.size() > 1 ? absl::StrCat(NameInList(result.id, streams),
+                                                ": ", result.text, "\n")
+                                 : absl::StrCat(result.text, "\n");
   }
   return PrintResults(results, "volume_id", streams);
 }

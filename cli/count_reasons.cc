@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -24,30 +25,30 @@ std::string WithoutObject(absl::string_view reason) {
 
 }  // namespace
 
-std::string CountReasons(const std::vector<Reasoned>& all) {
-  struct Group {
-    std::string reason;
-    size_t count = 0;
-    std::vector<std::string> names;
-  };
-  std::map<std::string, Group> groups;
+std::vector<CountedReason> GroupReasons(const std::vector<Reasoned>& all) {
+  std::map<std::string, CountedReason> groups;
   for (const Reasoned& one : all) {
     const std::string reason = WithoutObject(one.reason);
-    Group& group = groups[WithoutNumbers(reason)];
+    CountedReason& group = groups[WithoutNumbers(reason)];
     if (group.count++ == 0) group.reason = reason;
     if (group.names.size() < kNames) group.names.push_back(one.name);
   }
-  std::vector<const Group*> sorted;
+  std::vector<CountedReason> sorted;
   sorted.reserve(groups.size());
-  for (const auto& [kind, group] : groups) sorted.push_back(&group);
-  std::stable_sort(
-      sorted.begin(), sorted.end(),
-      [](const Group* a, const Group* b) { return a->count > b->count; });
+  for (auto& [kind, group] : groups) sorted.push_back(std::move(group));
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const CountedReason& a, const CountedReason& b) {
+                     return a.count > b.count;
+                   });
+  return sorted;
+}
+
+std::string CountReasons(const std::vector<Reasoned>& all) {
   std::string text;
-  for (const Group* group : sorted) {
-    const size_t more = group->count - group->names.size();
-    absl::StrAppend(&text, "  ", group->count, ": ", group->reason, " (",
-                    absl::StrJoin(group->names, ", "),
+  for (const CountedReason& group : GroupReasons(all)) {
+    const size_t more = group.count - group.names.size();
+    absl::StrAppend(&text, "  ", group.count, ": ", group.reason, " (",
+                    absl::StrJoin(group.names, ", "),
                     more == 0 ? "" : absl::StrCat(" and ", more, " more"),
                     ")\n");
   }

@@ -196,7 +196,8 @@ int RunOperations(const DaemonCommand& command, Streams& streams) {
   admin::ListOperationsResponse response;
   const absl::Status called = Ask(command, request, response, streams);
   if (!called.ok()) return FailCall(called, streams);
-  return YieldMessage(response, OperationsText(response), streams);
+  return YieldMessage(response, OperationsText(response, streams.wide),
+                      streams);
 }
 
 int RunCancel(const DaemonCommand& command, Streams& streams) {

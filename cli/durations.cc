@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/duration.h"
 #include "rpc/text.h"
@@ -14,6 +15,9 @@ namespace addons {
 namespace {
 
 constexpr size_t kMostShownDuration = 40;
+/// In seconds.
+constexpr double kLeastTimeout = 0.001;
+constexpr double kMostTimeout = 86400;
 
 }  // namespace
 
@@ -38,7 +42,16 @@ void AddTimeoutOption(CLI::App& command, double& seconds,
   command.add_option("--timeout", seconds, text)
       ->capture_default_str()
       ->transform(AsSeconds())
-      ->check(CLI::Range(0.001, 86400.0));
+      ->check([](const std::string& given) -> std::string {
+        double value = 0;
+        if (absl::SimpleAtod(given, &value) && value >= kLeastTimeout &&
+            value <= kMostTimeout) {
+          return "";
+        }
+        return absl::StrCat("'", CleanLine(given, kMostShownDuration),
+                            "' is not between ", kLeastTimeout, " and ",
+                            kMostTimeout, " seconds");
+      });
 }
 
 }  // namespace addons

@@ -192,13 +192,17 @@ class Gathering {
     }
     Add(site, "operations-ended.txt", EndedText(daemon));
     Add(site, "metrics.txt", daemon.metrics());
+    Add(site, "log.txt",
+        daemon.log().empty() ? "the daemon has logged nothing since its start, "
+                               "or is older than this command\n"
+                             : daemon.log());
   }
 
   void Operations(const Site& site) {
     admin_pb::ListOperationsRequest request;
     admin_pb::ListOperationsResponse list;
     if (Ask(site, "operations.txt", "what it is doing", request, list)) {
-      AddBoth(site, "operations", list, OperationsText(list));
+      AddBoth(site, "operations", list, OperationsText(list, /*wide=*/true));
     }
   }
 
@@ -330,7 +334,8 @@ class Gathering {
                    request, found)) {
       return {};
     }
-    AddBoth(site, "check-failover", found, CheckFailoverText(found));
+    AddBoth(site, "check-failover", found,
+            CheckFailoverText(found, {}, /*wide=*/true));
     if (!found.unseen().empty()) {
       Miss(site, "history and audit",
            absl::StrCat("not all pools could be seen: ",
@@ -356,7 +361,7 @@ class Gathering {
                   absl::StrCat("what happened in pool ", pool.pool), past,
                   history)) {
       AddBoth(site, absl::StrCat("history/", file), history,
-              HistoryText(history));
+              HistoryText(history, /*wide=*/true));
     }
     admin_pb::AuditPoolRequest request;
     request.set_pool(pool.pool);
@@ -459,9 +464,10 @@ class Gathering {
     absl::StrAppend(
         &text,
         "\nwhat is never in here, and where it is\n"
-        "  the daemon's log, of which it keeps nothing: journalctl -u "
-        "rbd-addonsd,\n"
-        "    or kubectl logs, with --previous after a restart\n"
+        "  the daemon's log but for its last 1000 lines, and that of one "
+        "before\n"
+        "    a restart: journalctl -u rbd-addonsd, or kubectl logs, with "
+        "--previous\n"
         "  what Ceph says of itself: ceph -s, ceph health detail, "
         "rbd mirror pool status --verbose\n",
         sites.size() > 1
@@ -479,13 +485,6 @@ class Gathering {
   std::vector<std::string> contents_;
   std::vector<std::string> missing_;
 };
-
-absl::Status NobodyListens(const std::string& endpoint) {
-  return absl::UnavailableError(absl::StrCat(
-      "nobody listens at ", endpoint,
-      ", or this user may not connect: start rbd-addonsd, or name its "
-      "administrators' socket with --admin-endpoint"));
-}
 
 std::string NameWithTime(absl::Time now) {
   return absl::StrCat("rbd-addons-gather-", FormatUtcForName(now), ".tar");
@@ -538,10 +537,8 @@ int RunGather(const GatherCommand& command, Streams& streams) {
   }
   auto sites = SitesOf(command);
   if (!sites.ok()) return Fail(sites.status(), kCliUsage, streams);
-  if (!IsListening(command.endpoint)) {
-    const absl::Status nobody = NobodyListens(command.endpoint);
-    return Fail(nobody, nobody.raw_code(), streams);
-  }
+  const absl::Status listens = CheckListener(command.endpoint);
+  if (!listens.ok()) return Fail(listens, ExitCodeOf(listens), streams);
   std::vector<std::string> keys;
   for (const Site& site : *sites) {
     keys.insert(keys.end(), site.keys.begin(), site.keys.end());

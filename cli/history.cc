@@ -1,6 +1,9 @@
 #include "cli/history.h"
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "cli/output.h"
 #include "cli/repeated_call.h"
@@ -20,11 +23,27 @@ std::string Name(const std::string& text) {
   return CleanLine(text, kMaxShownName);
 }
 
-std::string TextOf(const admin_pb::HistoryEvent& event) {
+/// What it is about: by its name, else by its image, else by its id. All three
+/// with `wide`.
+std::string Subject(const admin_pb::HistoryEvent& event, bool wide) {
+  std::vector<std::string> names;
+  for (const std::string* const name :
+       {&event.name(), &event.image(), &event.object()}) {
+    if (!name->empty() && (names.empty() || wide) &&
+        (names.empty() || names.front() != Name(*name))) {
+      names.push_back(Name(*name));
+    }
+  }
+  if (names.size() < 2) return absl::StrJoin(names, "");
+  const std::string first = names.front();
+  names.erase(names.begin());
+  return absl::StrCat(first, " (", absl::StrJoin(names, ", "), ")");
+}
+
+std::string TextOf(const admin_pb::HistoryEvent& event, bool wide) {
   const bool role = !event.to().empty();
-  std::string text = absl::StrCat(
-      TimeText(event.time()), "  ",
-      Name(event.image().empty() ? event.object() : event.image()), "  ");
+  std::string text =
+      absl::StrCat(TimeText(event.time()), "  ", Subject(event, wide), "  ");
   if (role) {
     absl::StrAppend(&text, Name(event.from()), " -> ", Name(event.to()));
   } else {
@@ -67,13 +86,13 @@ absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now) {
                    "2026-11-20T03:00:00Z"));
 }
 
-std::string HistoryText(const admin_pb::ListHistoryResponse& found) {
+std::string HistoryText(const admin_pb::ListHistoryResponse& found, bool wide) {
   std::string text;
   if (found.more()) {
     absl::StrAppend(&text, "there are older ones: see --limit and --since\n");
   }
   for (const admin_pb::HistoryEvent& event : found.events()) {
-    absl::StrAppend(&text, TextOf(event));
+    absl::StrAppend(&text, TextOf(event, wide));
   }
   if (found.events().empty()) {
     absl::StrAppend(&text,
@@ -112,7 +131,7 @@ int RunHistory(const HistoryCommand& command, Streams& streams) {
       AskWithSecrets(command.endpoint, command.timeout, command.secrets,
                      request, found, streams);
   if (!called.ok()) return FailCall(called, streams);
-  return YieldMessage(found, HistoryText(found), streams);
+  return YieldMessage(found, HistoryText(found, streams.wide), streams);
 }
 
 }  // namespace addons

@@ -34,9 +34,11 @@ int RunHistory(const HistoryCommand& command, Streams& streams);
 /// "2026-11-20T03:00:00Z" (UTC where no zone is given).
 absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now);
 
-/// A paragraph for each event, the oldest first.
+/// A paragraph for each event, the oldest first; with `wide` images and ids
+/// beside names.
 std::string HistoryText(
-    const ::rbdaddons::admin::v1::ListHistoryResponse& found);
+    const ::rbdaddons::admin::v1::ListHistoryResponse& found,
+    bool wide = false);
 
 }  // namespace addons
 

@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/repeated_call.h"
+#include "cli/volume_name.h"
 #include "replication/replication.pb.h"
 
 namespace addons {
@@ -40,10 +41,10 @@ constexpr char kNoImage[] = "but the pool has no such image";
 constexpr char kInStep[] =
     "this site is secondary, the peer is primary; in step as of ";
 
-std::vector<std::string> RowOf(
-    const std::string& id, const pb::GetVolumeReplicationInfoResponse& info) {
+/// Without the name and the id.
+std::vector<std::string> CellsOf(
+    const pb::GetVolumeReplicationInfoResponse& info) {
   return {
-      id,
       RoleIn(info),
       IsInStep(info)
           ? "IN STEP"
@@ -60,6 +61,15 @@ std::vector<std::string> RowOf(
       info.status_message()};
 }
 
+std::vector<std::string> RowOf(const std::string& name, const std::string& id,
+                               const std::vector<std::string>& cells,
+                               bool wide) {
+  std::vector<std::string> row = {name};
+  if (wide) row.push_back(id);
+  row.insert(row.end(), cells.begin(), cells.end());
+  return row;
+}
+
 }  // namespace
 
 std::string RoleIn(const pb::GetVolumeReplicationInfoResponse& info) {
@@ -74,7 +84,9 @@ bool IsInStep(const pb::GetVolumeReplicationInfoResponse& info) {
 int RunInfoTable(const ReplicationCommand& command,
                  const std::vector<std::string>& ids, Streams& streams) {
   std::vector<std::vector<std::string>> rows = {
-      {"ID", "ROLE", "REPLICATION", "LAST SYNC", "TOOK", "BYTES", "MESSAGE"}};
+      RowOf(command.group ? "GROUP" : "VOLUME", "ID",
+            {"ROLE", "REPLICATION", "LAST SYNC", "TOOK", "BYTES", "MESSAGE"},
+            streams.wide)};
   ordered_json items = ordered_json::array();
   int code = 0;
   for (const std::string& id : ids) {
@@ -90,7 +102,8 @@ int RunInfoTable(const ReplicationCommand& command,
       if (fields.ok()) item.update(*fields);
     }
     if (called.ok()) {
-      rows.push_back(RowOf(id, info));
+      rows.push_back(
+          RowOf(TypedName(id, streams), id, CellsOf(info), streams.wide));
     } else {
       const int failed = ExitCodeOf(called);
       if (failed == kCliUsage || failed == kCliInterrupted) {
@@ -101,7 +114,9 @@ int RunInfoTable(const ReplicationCommand& command,
       const std::string name = absl::StatusCodeToString(called.code());
       item["code"] = name;
       item["error"] = called.message();
-      rows.push_back({id, "", name, "", "", "", std::string(called.message())});
+      rows.push_back(RowOf(
+          TypedName(id, streams), id,
+          {"", name, "", "", "", std::string(called.message())}, streams.wide));
     }
     items.push_back(std::move(item));
   }

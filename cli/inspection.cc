@@ -144,13 +144,16 @@ std::string CostText(const Finding& finding) {
 
 /// Three lines, and what it would cost what is not primary already.
 std::string TextOf(const admin_pb::FailoverFinding& finding, bool with_cluster,
-                   const Palette& palette) {
+                   const Palette& palette, bool wide = false) {
   std::string text =
       CleanLine(finding.image().empty() ? finding.volume_id() : finding.image(),
                 kMaxShownName);
   const std::string& known = KnownName(finding);
   if (!known.empty()) {
     text = absl::StrCat(CleanLine(known, kMaxShownName), " (", text, ")");
+  }
+  if (wide && !finding.image().empty() && !finding.volume_id().empty()) {
+    absl::StrAppend(&text, ", ", CleanLine(finding.volume_id(), kMaxShownName));
   }
   if (with_cluster && !finding.cluster_id().empty()) {
     absl::StrAppend(&text, " of cluster ",
@@ -171,10 +174,15 @@ std::string TextOf(const admin_pb::FailoverFinding& finding, bool with_cluster,
 }
 
 std::string TextOf(const admin_pb::GroupFailoverFinding& group,
-                   const Palette& palette) {
+                   const Palette& palette, bool wide = false) {
+  const bool named = !group.name().empty();
   return absl::StrCat(
-      "group ", CleanLine(group.group_id(), kMaxShownName), " (",
-      group.members(), group.members() == 1 ? " member)" : " members)",
+      "group ",
+      CleanLine(named ? group.name() : group.group_id(), kMaxShownName),
+      wide && named
+          ? absl::StrCat(", ", CleanLine(group.group_id(), kMaxShownName))
+          : "",
+      " (", group.members(), group.members() == 1 ? " member)" : " members)",
       Both(group.planned(), group.forced(), palette), CostText(group));
 }
 
@@ -223,11 +231,11 @@ const std::string& KnownName(const admin_pb::FailoverFinding& finding) {
 }
 
 std::string CheckFailoverText(const admin_pb::CheckFailoverResponse& found,
-                              const Palette& palette) {
+                              const Palette& palette, bool wide) {
   std::string text;
   const bool several = SeveralClusters(found);
   for (const admin_pb::FailoverFinding& finding : found.findings()) {
-    absl::StrAppend(&text, TextOf(finding, several, palette));
+    absl::StrAppend(&text, TextOf(finding, several, palette, wide));
   }
   if (found.more()) {
     absl::StrAppend(
@@ -236,7 +244,7 @@ std::string CheckFailoverText(const admin_pb::CheckFailoverResponse& found,
         " more\n");
   }
   for (const admin_pb::GroupFailoverFinding& group : found.groups()) {
-    absl::StrAppend(&text, TextOf(group, palette));
+    absl::StrAppend(&text, TextOf(group, palette, wide));
   }
   for (const std::string& unseen : found.unseen()) {
     absl::StrAppend(&text, "not looked at: ", CleanLine(unseen, kMaxShownText),
@@ -310,8 +318,8 @@ int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {
       AskWithSecrets(command.endpoint, command.timeout, command.secrets,
                      request, found, streams);
   if (!called.ok()) return FailCall(called, streams);
-  const int printed =
-      YieldMessage(found, CheckFailoverText(found, Palette(streams)), streams);
+  const int printed = YieldMessage(
+      found, CheckFailoverText(found, Palette(streams), streams.wide), streams);
   if (printed != 0) return printed;
   return AllWork(found, WayOf(command)) ? 0 : kWouldNotWork;
 }

@@ -74,10 +74,11 @@ std::string ForceText(
     const ::rbdaddons::admin::v1::CheckFailoverResponse& found,
     const Palette& palette = {});
 
-/// Three lines for each volume and each group, and the numbers.
+/// Three lines for each volume and each group, and the numbers; with `wide` ids
+/// beside names.
 std::string CheckFailoverText(
     const ::rbdaddons::admin::v1::CheckFailoverResponse& found,
-    const Palette& palette = {});
+    const Palette& palette = {}, bool wide = false);
 
 }  // namespace addons
 

@@ -19,8 +19,9 @@ constexpr std::chrono::seconds kPatience{2};
 
 /// Those of a VolumeReplicationClass.
 std::vector<std::string> Parameters() {
-  return {"flattenMode=force", "mirroringMode=snapshot",
-          "points=", "schedulingInterval=", "schedulingStartTime="};
+  return {
+      "flattenMode=force", "mirroringMode=snapshot", "points=",
+      "restorePoint=",     "schedulingInterval=",    "schedulingStartTime="};
 }
 
 bool IsWord(absl::string_view text) {

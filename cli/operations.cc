@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/quoted_part.h"
 #include "cli/aligned_table.h"
 #include "rpc/text.h"
 
@@ -47,26 +48,37 @@ std::string ProgressText(const admin_pb::Operation& operation) {
                       operation.total());
 }
 
-std::vector<std::string> RowOf(const admin_pb::Operation& operation) {
-  return {absl::StrCat(operation.operation_id()),
-          StateText(operation),
-          operation.verb(),
-          operation.object(),
-          TimeText(operation.age_milliseconds()),
-          operation.stuck()
-              ? absl::StrCat(operation.step(), " (the same for ",
-                             TimeText(operation.idle_milliseconds()), ")")
-              : operation.step(),
-          ProgressText(operation),
-          absl::StrCat(operation.callers()),
-          operation.lane(),
-          operation.cluster(),
-          operation.request_id()};
+std::string ObjectText(const admin_pb::Operation& operation) {
+  return operation.name().empty()
+             ? operation.object()
+             : WithQuotedPart(operation.object(), operation.name());
+}
+
+std::vector<std::string> RowOf(const admin_pb::Operation& operation,
+                               bool wide) {
+  std::vector<std::string> row = {
+      absl::StrCat(operation.operation_id()),
+      StateText(operation),
+      operation.verb(),
+      ObjectText(operation),
+      TimeText(operation.age_milliseconds()),
+      operation.stuck()
+          ? absl::StrCat(operation.step(), " (the same for ",
+                         TimeText(operation.idle_milliseconds()), ")")
+          : operation.step(),
+      ProgressText(operation),
+      absl::StrCat(operation.callers()),
+      operation.lane(),
+      operation.cluster(),
+      operation.request_id()};
+  if (wide) row.emplace_back(QuotedPart(operation.object()));
+  return row;
 }
 
 }  // namespace
 
-std::string OperationsText(const admin_pb::ListOperationsResponse& list) {
+std::string OperationsText(const admin_pb::ListOperationsResponse& list,
+                           bool wide) {
   std::string text;
   if (list.operations().empty()) {
     text = "no operations\n";
@@ -74,8 +86,9 @@ std::string OperationsText(const admin_pb::ListOperationsResponse& list) {
     std::vector<std::vector<std::string>> rows = {
         {"ID", "STATE", "VERB", "OBJECT", "AGE", "STEP", "PROGRESS", "CALLERS",
          "LANE", "CLUSTER", "REQUEST"}};
+    if (wide) rows[0].emplace_back("OBJECT ID");
     for (const admin_pb::Operation& operation : list.operations()) {
-      rows.push_back(RowOf(operation));
+      rows.push_back(RowOf(operation, wide));
     }
     text = AlignedTable(std::move(rows));
   }
@@ -89,8 +102,8 @@ std::string OperationsText(const admin_pb::ListOperationsResponse& list) {
 }
 
 std::string OperationText(const admin_pb::Operation& operation) {
-  return CleanLine(absl::StrCat(operation.verb(), " of ", operation.object()),
-                   kMaxCell);
+  return CleanLine(
+      absl::StrCat(operation.verb(), " of ", ObjectText(operation)), kMaxCell);
 }
 
 std::string CancelText(const admin_pb::CancelOperationResponse& cancelled) {

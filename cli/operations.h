@@ -8,10 +8,13 @@
 namespace addons {
 
 /// The operations as a table for people, then the use of each lane in a line.
+/// What they are about is called by its name where that is known; with `wide`
+/// by its id, too.
 std::string OperationsText(
-    const ::rbdaddons::admin::v1::ListOperationsResponse& list);
+    const ::rbdaddons::admin::v1::ListOperationsResponse& list,
+    bool wide = false);
 
-/// "promote of volume 'x'", on one line.
+/// "promote of volume 'x'", on one line, with a name where that is known.
 std::string OperationText(const ::rbdaddons::admin::v1::Operation& operation);
 
 /// What a cancel has done, as a line for people.

@@ -55,7 +55,8 @@ int YieldChange(ordered_json result, const Message& answer,
   if (!fields.ok()) {
     return Fail(fields.status(), fields.status().raw_code(), streams);
   }
-  if (!streams.request_id.empty()) result["request_id"] = streams.request_id;
+  const std::string& request_id = streams.trailers.request_id;
+  if (!request_id.empty()) result["request_id"] = request_id;
   for (auto& [name, value] : fields->items()) result[name] = std::move(value);
   return Yield(result, text, streams);
 }

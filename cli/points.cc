@@ -15,6 +15,7 @@
 #include "cli/palette.h"
 #include "cli/progress.h"
 #include "cli/repeated_call.h"
+#include "cli/volume_name.h"
 #include "rbdaddons/admin.pb.h"
 #include "rpc/text.h"
 
@@ -129,7 +130,11 @@ std::string RollbackLoss(const PointCommand& command,
   std::string text =
       absl::StrCat("To roll back writes what the volume held at point ", point,
                    " over what it holds now, on both sites.\n");
-  if (seen.goes_on()) {
+  if (seen.keeps_itself()) {
+    absl::StrAppend(&text,
+                    "A promotion to a point has not ended: it holds what had "
+                    "arrived last.\n");
+  } else if (seen.goes_on()) {
     absl::StrAppend(&text,
                     "An earlier rollback has not ended: it holds a mixture.\n");
   }
@@ -137,7 +142,7 @@ std::string RollbackLoss(const PointCommand& command,
       &text, seen.goes_on() && !seen.kept().empty()
                  ? absl::StrCat("What it held before that stays as point ",
                                 CleanLine(seen.kept(), kMaxShownName), ".\n")
-             : command.discard || seen.goes_on()
+             : !seen.keeps_itself() && (command.discard || seen.goes_on())
                  ? "What it holds now is lost.\n"
                  : "What it holds now is kept as a point of its own first.\n");
   if (seen.bytes_now() > seen.bytes()) {
@@ -157,7 +162,7 @@ int RollBack(const PointCommand& command, Streams& streams) {
       Call(command, RepeatedCall().one_call, request, done, streams);
   if (!status.ok()) return FailCall(status, streams);
   if (!Confirmed(command.yes, RollbackLoss(command, done),
-                 absl::StrCat("volume ", CleanLine(command.id, kMaxShownText)),
+                 absl::StrCat("volume ", TypedName(command.id, streams)),
                  streams)) {
     return kCliUsage;
   }

@@ -4,7 +4,6 @@
 #include <stop_token>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "base/clock.h"
 #include "base/status_macros.h"
 #include "cli/call.h"
@@ -24,12 +23,6 @@ using std::chrono::steady_clock;
 
 constexpr seconds kPause{2};
 
-/// The daemon's messages name the request; those of a connection that fails do
-/// not.
-bool IsOfDaemon(const absl::Status& status) {
-  return absl::StrContains(status.message(), "(request ");
-}
-
 /// Nobody else's status is like it: FailCall().
 absl::Status Interrupted() { return absl::CancelledError("interrupted"); }
 
@@ -48,12 +41,12 @@ absl::Status CallAgainAndAgain(const RepeatedCall& call,
     absl::Status status = CallMethod(
         channel, method, request,
         std::clamp<milliseconds>(left, milliseconds(1), call.one_call),
-        response, interrupted, &streams.request_id);
+        response, interrupted, &streams.trailers);
     if (status.ok()) {
       if (call.judge) status = call.judge(request, response);
       if (status.ok()) return status;
     } else if (!MustBeRepeated(status)) {
-      return status;
+      return NamingListener(status, call.endpoint);
     }
     if (steady_clock::now() + kPause >= end) return status;
     watch.SayReason(ReasonToWait(status));
@@ -139,8 +132,10 @@ absl::Status CallOnce(const std::string& endpoint, milliseconds timeout,
                       google::protobuf::Message& response, Streams& streams) {
   ADDONS_ASSIGN_OR_RETURN(const auto channel, OpenChannel(endpoint));
   const CallWatch watch(nullptr, {}, streams);
-  absl::Status status = CallMethod(channel, method, request, timeout, response,
-                                   watch.interrupted(), &streams.request_id);
+  const absl::Status status =
+      NamingListener(CallMethod(channel, method, request, timeout, response,
+                                watch.interrupted(), &streams.trailers),
+                     endpoint);
   if (status.ok() || !watch.interrupted().stop_requested()) return status;
   streams.err << "interrupted; `rbd-addons operations` shows what still runs\n";
   return Interrupted();

@@ -1,5 +1,6 @@
 #include "cli/replication_verbs.h"
 
+#include <cstdint>
 #include <map>
 
 #include "absl/status/statusor.h"
@@ -17,6 +18,7 @@
 #include "cli/palette.h"
 #include "cli/parameters.h"
 #include "cli/repeated_call.h"
+#include "cli/volume_name.h"
 #include "rbdaddons/admin.pb.h"
 #include "replication/replication.pb.h"
 #include "rpc/text.h"
@@ -35,9 +37,9 @@ constexpr std::chrono::seconds kOneLook{5};
 constexpr std::chrono::seconds kOneForecast{30};
 
 struct VerbText {
-  const char* name;
-  const char* method;
-  const char* done;
+  const char* name = "";
+  const char* method = "";
+  const char* done = "";
   const char* loss = "";         // of doing it; empty: it loses nothing
   const char* forced_loss = "";  // of doing it by force, likewise
 };
@@ -89,8 +91,8 @@ absl::StatusOr<std::string> RequestText(const ReplicationCommand& command) {
   } else {
     request["replication_source"]["volume"]["volume_id"] = command.id;
   }
-  ADDONS_ASSIGN_OR_RETURN(const auto parameters,
-                          ParseParameters(command.parameters));
+  ADDONS_ASSIGN_OR_RETURN(auto parameters, ParseParameters(command.parameters));
+  if (!command.point.empty()) parameters["restorePoint"] = command.point;
   // Not every request has them.
   if (!parameters.empty()) request["parameters"] = parameters;
   if (command.force) {
@@ -105,7 +107,7 @@ absl::StatusOr<std::string> RequestText(const ReplicationCommand& command) {
   return ReplacedJsonText(request);
 }
 
-/// As people, and the daemon's list of operations, call it.
+/// As the daemon's list of operations calls it.
 std::string ObjectOf(const ReplicationCommand& command) {
   return absl::StrCat(command.group ? "volume group '" : "volume '", command.id,
                       "'");
@@ -143,14 +145,32 @@ std::string LossByForce(const VerbText& text, const ReplicationCommand& command,
                       CleanLine(asked.message(), kMaxShownText), "\n");
 }
 
+/// What going back to a point comes to; empty: to none.
+std::string PointText(const ReplicationCommand& command) {
+  if (command.point.empty()) return "";
+  return absl::StrCat("Then it goes back to point '",
+                      CleanLine(command.point, kMaxShownName),
+                      "'. What this site held last is kept as a point "
+                      "'before-...' (`rbd-addons point list`). Start no "
+                      "workload before it has ended.\n");
+}
+
 bool IsAllowed(const VerbText& text, const ReplicationCommand& command,
                Streams& streams) {
   std::string loss = command.force ? text.forced_loss : text.loss;
-  if (loss.empty() || command.yes) return true;
-  loss = command.verb == ReplicationVerb::kPromote
-             ? LossByForce(text, command, streams)
-             : absl::StrCat(loss, "\n");
-  return SaysYes(loss, CleanLine(ObjectOf(command), kMaxShownText), streams);
+  if ((loss.empty() && command.point.empty()) || command.yes) return true;
+  if (loss.empty()) {
+    loss = "This site becomes primary.\n";
+  } else {
+    loss = command.verb == ReplicationVerb::kPromote
+               ? LossByForce(text, command, streams)
+               : absl::StrCat(loss, "\n");
+  }
+  loss += PointText(command);
+  return SaysYes(loss,
+                 absl::StrCat(command.group ? "volume group '" : "volume '",
+                              TypedName(command.id, streams), "'"),
+                 streams);
 }
 
 /// What replication info says of a copy that is being made; empty when it does
@@ -246,9 +266,26 @@ std::string DestinationText(
   return text;
 }
 
+/// Nobody else tells whoever promotes: the answer has no place for it.
+void SayWithoutSchedule(const ReplicationCommand& command, Streams& streams) {
+  const int64_t without = streams.trailers.without_schedule.value_or(0);
+  if (command.verb != ReplicationVerb::kPromote || without == 0) return;
+  streams.err << (command.group
+                      ? absl::StrCat("no mirror snapshot schedule is set for ",
+                                     without, " of its volumes")
+                      : "no mirror snapshot schedule is set")
+              << ": nothing is copied back until there is one; promote it "
+                 "again with one (--parameter schedulingInterval=5m)\n";
+}
+
 int Print(const ReplicationCommand& command, const Message& response,
           Streams& streams) {
   const VerbText text = TextOf(command.verb);
+  const std::string done =
+      command.point.empty()
+          ? text.done
+          : absl::StrCat(text.done, ", and the volume holds point '",
+                         CleanLine(command.point, kMaxShownName), "'");
   switch (command.verb) {
     case ReplicationVerb::kInfo:
       return YieldMessage(
@@ -270,8 +307,8 @@ int Print(const ReplicationCommand& command, const Message& response,
   return YieldChange(
       {{"verb", text.name},
        {command.group ? "volume_group_id" : "volume_id", command.id},
-       {"result", text.done}},
-      response, absl::StrCat(text.done, "\n"), streams);
+       {"result", done}},
+      response, absl::StrCat(done, "\n"), streams);
 }
 
 }  // namespace
@@ -295,6 +332,7 @@ int RunReplicationCommand(const ReplicationCommand& command, Streams& streams) {
   const absl::Status called =
       CallUntilDone(call, **method, **request, *response, streams);
   if (!called.ok()) return FailCall(called, streams);
+  SayWithoutSchedule(command, streams);
   return Print(command, *response, streams);
 }
 

@@ -28,7 +28,8 @@ struct ReplicationCommand {
   std::string id;
   bool group = false;  // `id` is of a volume group
   bool force = false;
-  bool yes = false;                     // do not ask before what may lose data
+  std::string point;  // of a promotion: what the image is to hold; empty: none
+  bool yes = false;   // do not ask before what may lose data
   std::vector<std::string> parameters;  // "key=value"
   SecretsSource secrets;
   std::chrono::milliseconds timeout{};

@@ -4,6 +4,7 @@
 #include "cli/confirm.h"
 #include "cli/output.h"
 #include "cli/repeated_call.h"
+#include "cli/volume_name.h"
 #include "rpc/text.h"
 
 namespace addons {
@@ -45,7 +46,7 @@ int RunRescue(const RescueCommand& command, Streams& streams) {
     request.set_decision(admin_pb::DecideRescueRequest::RESTORE);
   if ((command.keep || command.restore) && !command.yes &&
       !SaysYes(command.keep ? kKeepLoses : kRestoreLoses,
-               absl::StrCat("volume ", CleanLine(command.id, kMaxShownText)),
+               absl::StrCat("volume ", TypedName(command.id, streams)),
                streams)) {
     return kCliUsage;
   }

@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "base/without_numbers.h"
 #include "cli/call_watch.h"
+#include "cli/changing_lines.h"
 #include "cli/confirm.h"
 #include "cli/inspection.h"
 #include "cli/interrupt.h"
@@ -37,7 +38,6 @@ constexpr seconds kSiteCall{30};
 constexpr seconds kSiteCallOfMany{10};
 constexpr seconds kSitePause{2};
 constexpr milliseconds kRedraw{200};
-constexpr size_t kTerminalColumns = 110;
 
 /// The daemons that are asked.
 struct Sites {
@@ -82,11 +82,13 @@ bool IsWorkedOn(const SiteItem& item) {
          item.action != SiteAction::kLeave;
 }
 
-/// Shows a run: one line that changes on a terminal, else one for each change.
+/// Shows a run: lines that change on a terminal, else one for each change.
 class Display {
  public:
   explicit Display(Streams& streams)
-      : streams_(streams), terminal_(streams.err_is_terminal) {}
+      : streams_(streams),
+        terminal_(streams.err_is_terminal),
+        lines_(streams) {}
 
   /// Called by several threads, one at a time.
   void Changed(const SiteItem& item, const SiteProgress& progress) {
@@ -101,18 +103,14 @@ class Display {
                  << item.name << ": " << progress.message << std::endl;
   }
   void Redraw(const SiteRun& run) {
-    if (!terminal_) return;
-    streams_.err << "\r\x1b[K"
-                 << ProgressLine(run.Progress()).substr(0, kTerminalColumns)
-                 << std::flush;
+    if (terminal_) lines_.Draw(ProgressLine(run.Progress()));
   }
-  void End() {
-    if (terminal_) streams_.err << "\r\x1b[K" << std::flush;
-  }
+  void End() { lines_.Clear(); }
 
  private:
   Streams& streams_;
   const bool terminal_;
+  ChangingLines lines_;
   std::map<const SiteItem*, std::string> last_;
 };
 
@@ -234,7 +232,7 @@ int ExitCode(const SiteCommand& command, const SitePlan& plan,
 
 void Print(const SitePlan& plan, const std::vector<SiteRow>& rows,
            Streams& streams) {
-  std::string text = SiteTable(rows, Palette(streams));
+  std::string text = SiteTable(rows, Palette(streams), streams.wide);
   for (const std::string& unseen : plan.unseen) {
     absl::StrAppend(&text, "not looked at: ", CleanLine(unseen, kMaxShownText),
                     "\n");

@@ -41,9 +41,13 @@ absl::StatusOr<SiteDaemon> SiteDaemon::Open(const std::string& endpoint,
                                             const std::string& admin_endpoint,
                                             const SecretsSource& source) {
   ADDONS_ASSIGN_OR_RETURN(std::string secrets, ReadSecrets(source));
-  ADDONS_ASSIGN_OR_RETURN(auto channel, OpenChannel(endpoint));
-  ADDONS_ASSIGN_OR_RETURN(auto admin, OpenChannel(admin_endpoint));
-  return SiteDaemon(std::move(channel), std::move(admin), std::move(secrets));
+  SiteDaemon daemon;
+  ADDONS_ASSIGN_OR_RETURN(daemon.channel_, OpenChannel(endpoint));
+  ADDONS_ASSIGN_OR_RETURN(daemon.admin_, OpenChannel(admin_endpoint));
+  daemon.endpoint_ = endpoint;
+  daemon.admin_endpoint_ = admin_endpoint;
+  daemon.secrets_ = std::move(secrets);
+  return daemon;
 }
 
 absl::Status SiteDaemon::Call(google::protobuf::Message& request,
@@ -59,8 +63,10 @@ absl::Status SiteDaemon::Call(google::protobuf::Message& request,
         MakeRequest(*method, "{}", TextSource::kCommandLine, secrets_));
     request.MergeFrom(*with_secrets);
   }
-  return CallMethod(IsForAdministrators(name) ? admin_ : channel_, *method,
-                    request, timeout, response, stop);
+  const bool admin = IsForAdministrators(name);
+  return NamingListener(CallMethod(admin ? admin_ : channel_, *method, request,
+                                   timeout, response, stop),
+                        admin ? admin_endpoint_ : endpoint_);
 }
 
 SiteCalls::SiteCalls(const SiteItem& item, const SiteDaemon& here,

@@ -29,7 +29,8 @@ class SiteDaemon {
                                          const SecretsSource& source);
 
   /// CallMethod() of the method that `request` belongs to, on the socket that
-  /// serves it, with the secrets added to it where it takes any.
+  /// serves it, with the secrets added to it where it takes any. Errors also
+  /// those of NamingListener().
   absl::Status Call(google::protobuf::Message& request,
                     google::protobuf::Message& response,
                     std::chrono::milliseconds timeout,
@@ -39,14 +40,12 @@ class SiteDaemon {
   const std::shared_ptr<grpc::Channel>& admin() const { return admin_; }
 
  private:
-  SiteDaemon(std::shared_ptr<grpc::Channel> channel,
-             std::shared_ptr<grpc::Channel> admin, std::string secrets)
-      : channel_(std::move(channel)),
-        admin_(std::move(admin)),
-        secrets_(std::move(secrets)) {}
+  SiteDaemon() = default;
 
   std::shared_ptr<grpc::Channel> channel_;
   std::shared_ptr<grpc::Channel> admin_;
+  std::string endpoint_;
+  std::string admin_endpoint_;
   std::string secrets_;  // as ReadSecrets() has them
 };
 

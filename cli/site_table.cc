@@ -9,14 +9,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "cli/count_reasons.h"
 
 namespace addons {
 namespace {
 
 constexpr size_t kColumns = 5;
-constexpr size_t kShownReason = 100;
+constexpr size_t kIdColumn = 3;
 using Cells = std::array<std::string, kColumns>;
 
 /// What is left, refused, waits, or was not begun comes before what is done.
@@ -53,12 +52,26 @@ std::string Painted(const SiteRow& row, const std::string& result,
   return rank <= 1 ? palette.Bad(result) : palette.Poor(result);
 }
 
-/// A reason without the objects that it names, so that equal ones are counted
-/// together.
-std::string Kind(absl::string_view message) {
-  const size_t names = message.rfind("'): ");
-  if (names != absl::string_view::npos) message.remove_prefix(names + 4);
-  return std::string(message.substr(0, kShownReason));
+/// The lines in columns, the heading first; ids in the wide form only.
+std::string InColumns(const std::vector<SiteRow>& rows,
+                      const std::vector<Cells>& lines,
+                      const std::array<size_t, kColumns>& widths,
+                      const Palette& palette, bool wide) {
+  std::string text;
+  for (size_t line = 0; line < lines.size(); ++line) {
+    for (size_t i = 0; i < kColumns; ++i) {
+      if (i == kIdColumn && !wide) continue;
+      const std::string& cell = lines[line].at(i);
+      // Without the heading.
+      absl::StrAppend(&text, line > 0 && i == 0
+                                 ? Painted(rows[line - 1], cell, palette)
+                                 : cell);
+      if (i + 1 == kColumns) break;
+      text.append(widths.at(i) - cell.size() + 2, ' ');
+    }
+    text.push_back('\n');
+  }
+  return text;
 }
 
 }  // namespace
@@ -83,24 +96,23 @@ bool IsDone(const SiteRow& row) { return Rank(row) >= 4; }
 std::string ProgressLine(const std::vector<SiteProgress>& items) {
   size_t done = 0;
   size_t failed = 0;
-  std::map<std::string, size_t> reasons;
+  std::vector<Reasoned> waiting;
   for (const SiteProgress& item : items) {
     done += item.state == SiteState::kDone ? 1 : 0;
     failed += item.state == SiteState::kRefused ? 1 : 0;
-    if (item.state == SiteState::kWaiting) ++reasons[Kind(item.message)];
+    if (item.state == SiteState::kWaiting && !item.message.empty()) {
+      waiting.push_back({"", item.message});
+    }
   }
   std::string line = absl::StrCat(done, " done, ", items.size() - done - failed,
                                   " waiting, ", failed, " failed");
-  const auto most = std::max_element(
-      reasons.begin(), reasons.end(),
-      [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most != reasons.end() && !most->first.empty()) {
-    absl::StrAppend(&line, "; ", most->second, " for: ", most->first);
-  }
-  return line;
+  if (waiting.empty()) return line;
+  const CountedReason most = GroupReasons(waiting).front();
+  return absl::StrCat(line, "; ", most.count, " for: ", most.reason);
 }
 
-std::string SiteTable(std::vector<SiteRow> rows, const Palette& palette) {
+std::string SiteTable(std::vector<SiteRow> rows, const Palette& palette,
+                      bool wide) {
   Sort(rows);
   std::vector<Cells> lines = {{"RESULT", "ROLE HERE", "NAME", "ID", "MESSAGE"}};
   size_t done = 0;
@@ -116,19 +128,7 @@ std::string SiteTable(std::vector<SiteRow> rows, const Palette& palette) {
       widths.at(i) = std::max(widths.at(i), line.at(i).size());
     }
   }
-  std::string text;
-  for (size_t line = 0; line < lines.size(); ++line) {
-    for (size_t i = 0; i < kColumns; ++i) {
-      const std::string& cell = lines[line].at(i);
-      // Without the heading.
-      absl::StrAppend(&text, line > 0 && i == 0
-                                 ? Painted(rows[line - 1], cell, palette)
-                                 : cell);
-      if (i + 1 == kColumns) break;
-      text.append(widths.at(i) - cell.size() + 2, ' ');
-    }
-    text.push_back('\n');
-  }
+  std::string text = InColumns(rows, lines, widths, palette, wide);
   absl::StrAppend(&text, done, " of ", rows.size(), " done\n");
   // What stands above has scrolled away.
   std::map<std::string, std::vector<Reasoned>> others;  // by result

@@ -24,11 +24,14 @@ const char* ResultOf(const SiteRow& row);
 /// All is as asked.
 bool IsDone(const SiteRow& row);
 
-/// Done, waiting and failed, and what most wait for, in one line without end.
+/// Done, waiting and failed, and what most wait for, whole, in one line without
+/// end.
 std::string ProgressLine(const std::vector<SiteProgress>& items);
 
-/// One line for each, trouble first, and the numbers.
-std::string SiteTable(std::vector<SiteRow> rows, const Palette& palette = {});
+/// One line for each, trouble first, and the numbers; with `wide` ids beside
+/// names.
+std::string SiteTable(std::vector<SiteRow> rows, const Palette& palette = {},
+                      bool wide = false);
 
 /// The same for programs.
 nlohmann::ordered_json SiteJson(std::vector<SiteRow> rows,

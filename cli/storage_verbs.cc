@@ -1,7 +1,9 @@
 #include "cli/storage_verbs.h"
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -178,11 +180,16 @@ std::string Mebibytes(int64_t bytes) {
   return absl::StrFormat("%.1f MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
+/// `asked`: Trailers::asked_bytes.
 template <typename Response>
-std::string UsageText(const Message& message) {
+std::string UsageText(const Message& message, std::optional<int64_t> asked) {
   const auto& usage = static_cast<const Response&>(message);
   if (!usage.has_pre_usage() || !usage.has_post_usage()) {
-    return "done; how much became free is not known\n";
+    return absl::StrCat(
+        "done; how much became free is not known\n",
+        asked ? absl::StrCat("asked to be discarded  ", Mebibytes(*asked),
+                             ", by the filesystem's count\n")
+              : "");
   }
   const int64_t before = usage.pre_usage().usage_bytes();
   const int64_t after = usage.post_usage().usage_bytes();
@@ -229,7 +236,8 @@ std::string GroupOf(const Message& message) {
   return GroupText(static_cast<const Response&>(message).volume_group());
 }
 
-std::string ResultText(const StorageCommand& command, const Message& message) {
+std::string ResultText(const StorageCommand& command, const Message& message,
+                       std::optional<int64_t> asked) {
   switch (command.verb) {
     case StorageVerb::kFence:
       return absl::StrCat("fenced: ", RangesText(command), "\n");
@@ -242,9 +250,11 @@ std::string ResultText(const StorageCommand& command, const Message& message) {
       return ClientsText(
           static_cast<const ::fence::GetFenceClientsResponse&>(message));
     case StorageVerb::kReclaim:
-      return UsageText<::reclaimspace::ControllerReclaimSpaceResponse>(message);
+      return UsageText<::reclaimspace::ControllerReclaimSpaceResponse>(message,
+                                                                       asked);
     case StorageVerb::kTrim:
-      return UsageText<::reclaimspace::NodeReclaimSpaceResponse>(message);
+      return UsageText<::reclaimspace::NodeReclaimSpaceResponse>(message,
+                                                                 asked);
     case StorageVerb::kRotateKey:
       return "the KMS has the volume's key, and no earlier one opens it\n";
     case StorageVerb::kGroupCreate:
@@ -316,9 +326,14 @@ int RunStorageCommand(const StorageCommand& command, Streams& streams) {
                      nullptr, SubjectOf(command)},
                     **method, **request, *response, streams);
   if (!called.ok()) return FailCall(called, streams);
-  const std::string text = ResultText(command, *response);
+  const std::string text =
+      ResultText(command, *response, streams.trailers.asked_bytes);
   if (!Changes(command.verb)) return YieldMessage(*response, text, streams);
-  return YieldChange(ResultOf(command), *response, text, streams);
+  nlohmann::ordered_json result = ResultOf(command);
+  if (streams.trailers.asked_bytes) {
+    result["asked_bytes"] = *streams.trailers.asked_bytes;
+  }
+  return YieldChange(std::move(result), *response, text, streams);
 }
 
 }  // namespace addons

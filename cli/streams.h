@@ -2,7 +2,10 @@
 #define ADDONS_CLI_STREAMS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <istream>
+#include <map>
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -22,6 +25,13 @@ inline constexpr size_t kMaxShownText = 4096;
 /// The form of a command's result.
 enum class OutputFormat { kText, kJson, kYaml };
 
+/// What the daemon told beside its last answer, where it did: rpc/trailers.h.
+struct Trailers {
+  std::string request_id;
+  std::optional<int64_t> asked_bytes;
+  std::optional<int64_t> without_schedule;  // volumes
+};
+
 /// What a command reads and prints, and how. The streams are not owned.
 struct Streams {
   Streams(std::istream& input, std::ostream& output, std::ostream& errors)
@@ -36,8 +46,9 @@ struct Streams {
   bool out_is_terminal = false;  // a person looks at it
   bool err_is_terminal = false;
   bool color = false;  // `out` shows them
-  /// Of the last call that the daemon answered with OK, as its log has it.
-  std::string request_id;
+  Trailers trailers;
+  /// What the person has typed for volumes, by the ids that were found.
+  std::map<std::string, std::string> typed_names;
 };
 
 /// "CODE: message" as one line of clean text.

@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/repeated_call.h"
+#include "cli/volume_name.h"
 #include "cli/volume_results.h"
 #include "cli/yaml.h"
 #include "rpc/text.h"
@@ -83,7 +84,7 @@ void StopOne(const TestCommand& command, Streams& streams,
   if (!tested->status.ok()) return;
   AddFields(stopped, tested);
   tested->text = absl::StrCat(
-      tested->id, ": ",
+      TypedName(tested->id, streams), ": ",
       stopped.removed() ? "removed" : "there was no test of it", "\n");
 }
 

@@ -34,6 +34,12 @@ bool LooksLikeVolumeId(const std::string& text) {
   return true;
 }
 
+std::string TypedName(const std::string& id, const Streams& streams) {
+  const auto typed = streams.typed_names.find(id);
+  return CleanLine(typed == streams.typed_names.end() ? id : typed->second,
+                   kMaxShownName);
+}
+
 int FindVolumeIds(const VolumeNames& names,
                   const std::vector<std::string*>& volumes, Streams& streams) {
   for (std::string* const volume : volumes) {
@@ -58,6 +64,7 @@ int FindVolumeIds(const VolumeNames& names,
       streams.err << "not looked for it, because this user may not read there: "
                   << CleanLine(place, kMaxShownText) << std::endl;
     }
+    streams.typed_names.emplace(found.volume_id(), *volume);
     *volume = found.volume_id();
   }
   return 0;

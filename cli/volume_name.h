@@ -23,9 +23,14 @@ struct VolumeNames {
   std::string cluster;  // empty: any
 };
 
+/// What the person has typed for the volume with this id; else the id, in clean
+/// text.
+std::string TypedName(const std::string& id, const Streams& streams);
+
 /// Makes ids of those of `volumes` that are names, as the daemon finds them,
-/// and says each on the error stream. Blocks. The exit code: 0, or that of what
-/// it has printed: then nothing may be done with any of them.
+/// and says each on the error stream; TypedName() knows them from then on.
+/// Blocks. The exit code: 0, or that of what it has printed: then nothing may
+/// be done with any of them.
 int FindVolumeIds(const VolumeNames& names,
                   const std::vector<std::string*>& volumes, Streams& streams);
 

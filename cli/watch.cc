@@ -62,7 +62,10 @@ int RunWatched(milliseconds pause,
     once.format = streams.format;
     once.color = streams.color;
     once.wide = streams.wide;
+    // Names are found once.
+    once.typed_names = streams.typed_names;
     const int code = run(once);
+    streams.typed_names = once.typed_names;
     if (Interrupt::Came()) return kCliInterrupted;
     if (code == kCliUsage) {
       streams.err << (streams.out_is_terminal ? shown.str() : "");

@@ -21,6 +21,7 @@
 #include "replication/session.h"
 #include "replication/steps/health.h"
 #include "replication/steps/mirror_schedule.h"
+#include "volume/missing_image.h"
 
 namespace addons {
 namespace {
@@ -268,11 +269,11 @@ void Explaining::AddOtherVerbs(
 
 void Explaining::AddUnseenImage(const OpenedVolume& opened,
                                 const absl::Status& look) {
-  const bool missing = absl::IsNotFound(look);
-  const absl::Status status = missing ? ImageMissing(opened.volume) : look;
+  const absl::Status status =
+      absl::IsNotFound(look) ? ImageMissing(opened.volume) : look;
   Unseen("the image", status);
   AddForecasts(NotSeen(status));
-  if (!missing) return;
+  if (!absl::IsNotFound(status)) return;
   // To make it anew is what a resync is for.
   for (VerbForecast& verb : explained_.forecasts) {
     if (verb.verb != "resync") continue;

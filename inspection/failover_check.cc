@@ -21,6 +21,7 @@
 #include "replication/session.h"
 #include "replication/steps/health.h"
 #include "replication/verb_scope.h"
+#include "volume/missing_image.h"
 #include "volume/told_entry.h"
 #include "volume/volume_directory.h"
 #include "volume/volume_id.h"
@@ -290,6 +291,7 @@ absl::StatusOr<FailoverFindings> Check::OfGroups(
           {volume, finding.role == kRolePrimary, finding.forecast});
     }
     found.groups.push_back(ForecastGroup(groups[i], members));
+    found.groups.back().name = read[i]->name;
   }
   return found;
 }

@@ -18,6 +18,7 @@ namespace addons {
 /// What a promotion of a volume group would answer now.
 struct GroupForecast {
   std::string group_id;
+  std::string name;  // of the request that made it; empty: it was not found
   size_t members = 0;
   Forecast planned;
   Forecast forced;

@@ -31,7 +31,8 @@ constexpr uint32_t kEventsByDefault = 100;
 constexpr size_t kMostShown = 1200;  // bytes of a text
 constexpr std::chrono::milliseconds kWritingPoll{50};
 
-void Fill(const HistoryFound& found, admin_pb::ListHistoryResponse* response) {
+void Fill(const HistoryFound& found, const HistoryService::NameOf& name_of,
+          admin_pb::ListHistoryResponse* response) {
   for (const HistoryEvent& event : found.events) {
     admin_pb::HistoryEvent& filled = *response->add_events();
     const auto shown = [](const std::string& text) {
@@ -50,6 +51,7 @@ void Fill(const HistoryFound& found, admin_pb::ListHistoryResponse* response) {
     filled.set_to(shown(event.to));
     filled.set_text(shown(event.text));
     filled.set_daemon(shown(event.daemon));
+    filled.set_name(shown(name_of(event.object)));
   }
   response->set_more(found.more);
   response->set_unreadable(static_cast<uint32_t>(found.unreadable));
@@ -89,14 +91,15 @@ struct HistoryService::Asked {
 HistoryService::HistoryService(Rpc& rpc, OperationTable& operations,
                                Resolver& resolver, ConfigStore& config,
                                ClusterProvider& clusters, const EventLog& log,
-                               std::vector<ClusterId> home)
+                               std::vector<ClusterId> home, NameSource names)
     : rpc_(rpc),
       operations_(operations),
       resolver_(resolver),
       config_(config),
       clusters_(clusters),
       log_(log),
-      home_(std::move(home)) {}
+      home_(std::move(home)),
+      names_(std::move(names)) {}
 
 absl::StatusOr<ResolvedPlace> HistoryService::Find(OperationContext& context,
                                                    const Asked& asked) {
@@ -185,8 +188,8 @@ grpc::ServerUnaryReactor* HistoryService::ListHistory(
                      operation.Step("reading the history");
                      return ReadHistory(*pool, asked->query);
                    })
-            .Then([response](const absl::StatusOr<HistoryFound>& found) {
-              if (found.ok()) Fill(*found, response);
+            .Then([this, response](const absl::StatusOr<HistoryFound>& found) {
+              if (found.ok()) Fill(*found, names_(), response);
               return found.status();
             });
       });

@@ -1,6 +1,8 @@
 #ifndef ADDONS_INSPECTION_HISTORY_SERVICE_H_
 #define ADDONS_INSPECTION_HISTORY_SERVICE_H_
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "ceph/cluster.h"
@@ -18,12 +20,18 @@ namespace addons {
 class HistoryService final
     : public ::rbdaddons::admin::v1::History::CallbackService {
  public:
-  /// Nothing but `home` (as AuditService has it) is owned; everything
-  /// outlives the service. What `log` still has of the last seconds is waited
-  /// for.
+  /// What people call a volume or group, by its id; empty: not known.
+  using NameOf = std::function<std::string(const std::string& id)>;
+  /// As it is known now. Does not block.
+  using NameSource = std::function<NameOf()>;
+
+  /// Nothing but `home` (as AuditService has it) and `names` is owned;
+  /// everything outlives the service. What `log` still has of the last seconds
+  /// is waited for.
   HistoryService(Rpc& rpc, OperationTable& operations, Resolver& resolver,
                  ConfigStore& config, ClusterProvider& clusters,
-                 const EventLog& log, std::vector<ClusterId> home);
+                 const EventLog& log, std::vector<ClusterId> home,
+                 NameSource names);
 
   grpc::ServerUnaryReactor* ListHistory(
       grpc::CallbackServerContext* context,
@@ -42,6 +50,7 @@ class HistoryService final
   ClusterProvider& clusters_;
   const EventLog& log_;
   const std::vector<ClusterId> home_;
+  const NameSource names_;
 };
 
 }  // namespace addons

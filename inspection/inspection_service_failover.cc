@@ -60,6 +60,7 @@ void FillEstimates(const Of& forecast, Filled* filled) {
 void Fill(const GroupForecast& forecast,
           admin_pb::GroupFailoverFinding* filled) {
   filled->set_group_id(forecast.group_id);
+  filled->set_name(CleanLine(forecast.name, kMaxTextBytes));
   filled->set_members(static_cast<uint32_t>(forecast.members));
   FillForecast(forecast.planned, "promote", Force::kNo,
                filled->mutable_planned());

@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/session.h"
+#include "volume/missing_image.h"
 
 namespace addons {
 namespace {

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/cidr.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "ceph/ceph_address.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
 #include "keyrotation/key_slots.h"
@@ -24,6 +28,7 @@ namespace addons {
 namespace {
 
 constexpr char kFile[] = "file";
+constexpr char kClientAddressKey[] = ".rbd.csi.ceph.com/clientaddress/";
 /// Longer than the lock of a daemon that died, shorter than a sidecar waits.
 constexpr std::chrono::seconds kLockPatience{75};
 constexpr std::chrono::seconds kLookAgain{1};
@@ -86,6 +91,22 @@ absl::StatusOr<EncryptedVolume> FindVolume(
   return found;
 }
 
+/// " on node 'X'", where ceph-csi has noted one, and only one, with this
+/// client's address: with --enable-fencing it writes ADDRESS_KEY/VOLUME/NODE.
+std::string NotedNode(const std::map<std::string, std::string>& noted,
+                      const Watcher& client) {
+  const auto at = CephAddress::Parse(client.address);
+  std::string node;
+  for (const auto& [key, text] : noted) {
+    const auto address = CephAddress::Parse(text);
+    const auto ip = address ? address->ip : IpAddress::Parse(text);
+    if (!ip || !at || at->ip != *ip) continue;
+    if (!node.empty()) return "";
+    node = absl::StrCat(" on node '", key.substr(key.rfind('/') + 1), "'");
+  }
+  return node;
+}
+
 /// Where the volume is mapped instead.
 absl::Status NotMapped(EncryptedVolume& found) {
   ADDONS_ASSIGN_OR_RETURN(
@@ -99,10 +120,16 @@ absl::Status NotMapped(EncryptedVolume& found) {
         "the image is not mapped on this node, nor on any other; a key is "
         "rotated while a pod uses the volume");
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("the image is not mapped on this node, but elsewhere (",
-                   DescribeWatchers(clients.workloads),
-                   "); the call belongs to the daemon of that node"));
+  const auto noted = image->ListMetadata(kClientAddressKey)
+                         .value_or(std::map<std::string, std::string>());
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the image is not mapped on this node, but elsewhere (",
+      absl::StrJoin(clients.workloads, ", ",
+                    [&noted](std::string* out, const Watcher& client) {
+                      absl::StrAppend(out, DescribeWatchers({client}),
+                                      NotedNode(noted, client));
+                    }),
+      "); the call belongs to the daemon of that node"));
 }
 
 absl::StatusOr<MappedDevice> FindDevice(OperationContext& context,
@@ -183,7 +210,7 @@ absl::Status RotateInMetadata(const BeforeChange& before_change,
   }
   ADDONS_ASSIGN_OR_RETURN(const int added, slots.Add(live, next));
   ADDONS_RETURN_IF_ERROR(before_change("storing the key"));
-  const absl::Status stored = store.Store(next);
+  absl::Status stored = store.Store(next);
   if (!stored.ok()) {
     const auto has_next = WasStored(store, next);
     // Not known: both keys open the volume, and the next call sees which is
@@ -239,7 +266,7 @@ absl::Status RotateLocked(OperationContext& context,
   };
   KeySlots slots([&] { return environment.open_header(path); }, before_change);
   context.Step("looking which key slot the key opens");
-  const absl::Status status =
+  absl::Status status =
       found.kms == KmsKind::kMetadata
           ? RotateInMetadata(before_change, slots, found, request)
           : MoveToSecret(slots, found, request);
@@ -271,7 +298,7 @@ absl::Status RotateVolume(OperationContext& context,
                           FindDevice(context, environment, found));
   RotationLock lock(*found.reads, *found.changes, request.volume_id);
   ADDONS_RETURN_IF_ERROR(TakeLock(context, lock));
-  const absl::Status status =
+  absl::Status status =
       RotateLocked(context, environment, lock, found, device, request);
   lock.GiveBack();
   return status;
@@ -282,7 +309,7 @@ absl::Status RotateVolume(OperationContext& context,
 absl::Status Rotate(OperationContext& context,
                     const RotationEnvironment& environment,
                     const RotationRequest& request) {
-  const absl::Status status = RotateVolume(context, environment, request);
+  absl::Status status = RotateVolume(context, environment, request);
   if (status.ok() || RunsAgain(status)) return status;
   return AbortedIfTransient(
       Annotate(status, absl::StrCat("Failed to rotate the key of volume '",

@@ -88,12 +88,12 @@ const BlockLayer* BlockStack::WithoutDiscard() const {
   return it == layers.rend() ? nullptr : &*it;
 }
 
-uint64_t BlockStack::DiscardGranularity() const {
-  uint64_t largest = 0;
-  for (const BlockLayer& layer : layers) {
-    largest = std::max(largest, layer.discard_granularity);
-  }
-  return largest;
+const BlockLayer& BlockStack::Coarsest() const {
+  return *std::max_element(layers.begin(), layers.end(),
+                           [](const BlockLayer& a, const BlockLayer& b) {
+                             return a.discard_granularity <
+                                    b.discard_granularity;
+                           });
 }
 
 absl::StatusOr<BlockStack> ReadBlockStack(const LinuxRoots& roots,

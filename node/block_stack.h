@@ -35,8 +35,9 @@ struct BlockStack {
   /// The lowest layer that does not discard, which is the cause where those
   /// above it do not either; null: all do.
   const BlockLayer* WithoutDiscard() const;
-  /// The largest discard granularity: smaller extents free nothing.
-  uint64_t DiscardGranularity() const;
+  /// The layer with the largest discard granularity: smaller extents free
+  /// nothing.
+  const BlockLayer& Coarsest() const;
 };
 
 /// Walks from a device through device mapper (LUKS) and partitions down to the

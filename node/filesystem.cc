@@ -46,15 +46,13 @@ absl::StatusOr<uint64_t> TrimFilesystem(int fd, const TrimRange& range) {
   }
 }
 
-absl::StatusOr<FilesystemBytes> ReadFilesystemBytes(int fd) {
+absl::StatusOr<uint64_t> ReadFreeBytes(int fd) {
   struct statvfs info {};
   if (fstatvfs(fd, &info) != 0) {
     return absl::UnknownError(
         absl::StrCat("statvfs failed: ", strerror(errno)));
   }
-  const uint64_t block = info.f_frsize;
-  return FilesystemBytes{(info.f_blocks - info.f_bfree) * block,
-                         info.f_bfree * block};
+  return uint64_t{info.f_bfree} * info.f_frsize;
 }
 
 }  // namespace addons

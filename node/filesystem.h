@@ -21,19 +21,16 @@ struct TrimRange {
 /// all of the range, what is in use as well.
 ///
 /// UNIMPLEMENTED: the filesystem or its device cannot trim. OUT_OF_RANGE: the
-/// range begins beyond the end of the filesystem, or is too small for it.
-/// FAILED_PRECONDITION: the filesystem is read-only. PERMISSION_DENIED: needs
+/// range begins beyond the end of the filesystem, is smaller than a block, or
+/// `smallest_extent`, or what the device discards at least, is larger than a
+/// block group. FAILED_PRECONDITION: the filesystem is read-only, or was
+/// mounted without a replay of its journal. PERMISSION_DENIED: needs
 /// CAP_SYS_ADMIN. UNKNOWN: anything else, an I/O error for instance. Blocks
 /// until the device has answered; only SIGKILL interrupts it. ioctl(2) FITRIM
 absl::StatusOr<uint64_t> TrimFilesystem(int fd, const TrimRange& range);
 
-struct FilesystemBytes {
-  uint64_t used = 0;
-  uint64_t free = 0;
-};
-
-/// Of the filesystem of `fd`. UNKNOWN on an I/O error. fstatvfs(3)
-absl::StatusOr<FilesystemBytes> ReadFilesystemBytes(int fd);
+/// Free bytes of the filesystem of `fd`. UNKNOWN on an I/O error. fstatvfs(3)
+absl::StatusOr<uint64_t> ReadFreeBytes(int fd);
 
 }  // namespace addons
 

@@ -69,6 +69,12 @@ absl::StatusOr<std::optional<Point>> CheckImage(const Session& session,
                                " points, and no more are possible; remove "
                                "some"));
   }
+  if (!MadeInThisTerm(view, present->snapshot)) {
+    return Refuse(session, absl::StatusCode::kAlreadyExists,
+                  absl::StrCat("it has a point '", name,
+                               "' of the site that was primary before; remove "
+                               "it first, or take another name"));
+  }
   ADDONS_ASSIGN_OR_RETURN(const bool recorded,
                           IsRecorded(session, view, *present));
   if (!recorded) return present;
@@ -161,12 +167,8 @@ absl::Status MakeSealed(const Session& session, const MirrorView& view,
   // A record of an earlier point of this name is not of this one.
   ADDONS_RETURN_IF_ERROR(ForgetRecordOf(image, made->name));
   // A rollback to it asks for that, when older mirror snapshots are gone.
-  if (const auto term = TermNoteDue(view); term.has_value()) {
-    MirrorView noted = view;
-    LocalRecord record = view.own;
-    record.term = term;
-    ADDONS_RETURN_IF_ERROR(WriteLocalRecord(image, record, &noted));
-  }
+  MirrorView noted = view;
+  ADDONS_RETURN_IF_ERROR(NoteTerm(image, &noted));
   ADDONS_RETURN_IF_ERROR(MakeInTurn(session, view, image));
   ADDONS_RETURN_IF_ERROR(MakeInTurn(session, view, image));
   ADDONS_RETURN_IF_ERROR(NeedSnapshots(session, image, before, 2, &seal));

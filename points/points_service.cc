@@ -269,6 +269,7 @@ grpc::ServerUnaryReactor* PointsService::RollBack(
               if (!done.ok()) return done.status();
               response->set_kept(done->kept);
               response->set_goes_on(done->goes_on);
+              response->set_keeps_itself(done->keeps_itself);
               response->set_bytes(done->bytes);
               response->set_bytes_now(done->bytes_now);
               response->set_bytes_compared(done->compared);

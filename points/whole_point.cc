@@ -5,8 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "replication/look/record.h"
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"
+#include "replication/write_back.h"
+#include "volume/missing_image.h"
 
 namespace addons {
 
@@ -35,22 +38,6 @@ absl::StatusOr<SeenImage> SeeImage(OperationContext& context,
   if (seen.view.enabled()) return seen;
   return seen.Refuse(absl::StatusCode::kFailedPrecondition,
                      "its replication is off; enable it first");
-}
-
-absl::StatusOr<ImageLayout> LayoutAt(const OpenedVolume& opened,
-                                     absl::string_view action,
-                                     const std::string& image_id,
-                                     uint64_t snapshot) {
-  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
-                          opened.reads->OpenImageByIdReadOnly(image_id));
-  ADDONS_RETURN_IF_ERROR(image->SelectSnapshot(snapshot));
-  ADDONS_ASSIGN_OR_RETURN(ImageLayout layout, image->Layout());
-  ADDONS_ASSIGN_OR_RETURN(const auto parent, image->Parent());
-  ADDONS_RETURN_IF_ERROR(image->Close());
-  if (!parent.has_value()) return layout;
-  return FailedTo(action, opened.volume, absl::StatusCode::kFailedPrecondition,
-                  "it was a clone at that point, and what it had from its "
-                  "parent is not read");
 }
 
 absl::StatusOr<ContentSource> SourceAt(const SeenImage& seen, uint64_t snapshot,
@@ -140,7 +127,7 @@ absl::StatusOr<Point> FindWhole(const SeenImage& seen,
   if (complete->primary_mirror_uuid != header.site) return former();
   // One of this name that is newer than what is whole came with another copy.
   const bool arrived = complete->primary_snapshot_id > header.snapshot &&
-                       (!point.has_value() || point->snapshot < complete->id);
+                       (!point.has_value() || ArrivedWhole(seen.view, *point));
   if (arrived && point.has_value()) return *point;
   if (arrived) {
     return refuse(absl::StatusCode::kFailedPrecondition,

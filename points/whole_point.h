@@ -44,13 +44,6 @@ absl::StatusOr<SeenImage> SeeImage(OperationContext& context,
 absl::StatusOr<std::map<std::string, std::string>> ReadPointMetadata(
     Pool& reads, const std::string& image_id);
 
-/// How the image with this id lay in objects at a snapshot.
-/// FAILED_PRECONDITION, as FailedTo(): it was a clone then.
-absl::StatusOr<ImageLayout> LayoutAt(const OpenedVolume& opened,
-                                     absl::string_view action,
-                                     const std::string& image_id,
-                                     uint64_t snapshot);
-
 /// The image's content at a snapshot of it. FAILED_PRECONDITION: it was a clone
 /// then, or no record can describe it.
 absl::StatusOr<ContentSource> SourceAt(const SeenImage& seen, uint64_t snapshot,

@@ -14,6 +14,9 @@
 
 namespace addons {
 
+/// How long an image without fast-diff is measured at most.
+inline constexpr std::chrono::milliseconds kMeasureTime{20000};
+
 /// What has to be known of an image to measure it.
 struct MeasuredImage {
   ImageName name;
@@ -29,7 +32,7 @@ absl::StatusOr<std::optional<uint64_t>> MeasureImage(
     Pool& pool, const MeasuredImage& image, std::chrono::milliseconds at_most);
 
 /// The same of a volume's image, of which nothing is known: three reads with
-/// valid fast-diff. With 0 other images are not measured at all.
+/// valid fast-diff.
 absl::StatusOr<std::optional<uint64_t>> MeasureImage(
     const ResolvedVolume& volume, std::chrono::milliseconds at_most);
 

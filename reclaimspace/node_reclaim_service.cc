@@ -13,6 +13,7 @@
 #include "operation/run_operation.h"
 #include "reclaimspace/reclaim_answer.h"
 #include "rpc/secrets.h"
+#include "rpc/trailers.h"
 #include "rpc/validate.h"
 #include "volume/credentials.h"
 
@@ -115,11 +116,19 @@ OperationSpec SpecOf(const TrimRequest& request) {
   return spec;
 }
 
-void Fill(const TrimResult& result, pb::NodeReclaimSpaceResponse* response) {
-  const auto used = static_cast<int64_t>(result.used_bytes);
-  const auto trimmed = static_cast<int64_t>(result.trimmed_bytes);
-  response->mutable_pre_usage()->set_usage_bytes(used + trimmed);
-  response->mutable_post_usage()->set_usage_bytes(used);
+/// The numbers are the image's, as those of the controller's reclaim. What a
+/// filesystem has asked for is none of them.
+void Fill(const TrimResult& result, grpc::CallbackServerContext& context,
+          pb::NodeReclaimSpaceResponse* response) {
+  if (!result.image_before_bytes || !result.image_after_bytes) {
+    context.AddTrailingMetadata(kAskedBytesTrailer,
+                                absl::StrCat(result.asked_bytes));
+    return;
+  }
+  response->mutable_pre_usage()->set_usage_bytes(
+      static_cast<int64_t>(*result.image_before_bytes));
+  response->mutable_post_usage()->set_usage_bytes(
+      static_cast<int64_t>(*result.image_after_bytes));
 }
 
 }  // namespace
@@ -146,13 +155,13 @@ grpc::ServerUnaryReactor* NodeReclaimService::NodeReclaimSpace(
                    [this, owned](OperationContext& operation) {
                      return Trim(operation, environment_, *owned);
                    })
-            .Then([object = spec.object, gone = call.caller.gone,
+            .Then([object = spec.object, gone = call.caller.gone, context,
                    response](const absl::StatusOr<TrimResult>& result) {
               if (!result.ok()) {
                 return AnswerFor(result.status(), gone.stop_requested(),
                                  object);
               }
-              Fill(*result, response);
+              Fill(*result, *context, response);
               return absl::OkStatus();
             });
       });

@@ -12,6 +12,7 @@
 #include "history/event_log.h"
 #include "lease/keeper.h"
 #include "operation/operation_context.h"
+#include "reclaimspace/image_usage.h"
 #include "reclaimspace/reclaim_parameters.h"
 #include "reclaimspace/reclaim_stats.h"
 #include "volume/resolver.h"
@@ -26,7 +27,7 @@ struct SparsifyOptions {
   /// Without a successful look for so long, the work stops.
   std::chrono::milliseconds permit{4000};
   /// Bound of a measurement on images without fast-diff.
-  std::chrono::milliseconds measure_time{20000};
+  std::chrono::milliseconds measure_time = kMeasureTime;
   /// How long trouble that may pass by itself is waited for.
   std::chrono::milliseconds patience{60000};
   /// How long the watch of a killed daemon is waited for: Ceph keeps it 30 s.

@@ -113,11 +113,40 @@ absl::Status CheckTrimmable(const ProvedMount& found,
   return absl::OkStatus();
 }
 
-/// What the pool has of the image, for the log: trimming does not depend on it.
+/// What the pool has of the image: trimming does not depend on it.
 std::optional<uint64_t> ImageUsage(const ProvedMount& found) {
   if (!found.volume) return std::nullopt;
-  return MeasureImage(*found.volume, std::chrono::milliseconds(0))
-      .value_or(std::nullopt);
+  return MeasureImage(*found.volume, kMeasureTime).value_or(std::nullopt);
+}
+
+/// What the kernel's refusal of a step means for this mount.
+absl::Status Explained(const absl::Status& refused, const ProvedMount& found,
+                       const MountedDirectory& directory,
+                       const TrimRange& range) {
+  const std::string& filesystem = directory.mount.filesystem;
+  // Both refuse so when the block groups are smaller than the least extent;
+  // the other reasons are a range beyond the end and one below a block.
+  if (absl::IsOutOfRange(refused) && range.start == 0 &&
+      (filesystem == "ext4" || filesystem == "xfs")) {
+    return absl::UnimplementedError(
+        absl::StrCat("device ", found.stack.Coarsest().Describe(),
+                     " discards no less than ", range.smallest_extent,
+                     " bytes at once, which is more than a block "
+                     "group of this ",
+                     filesystem, " has"));
+  }
+  if (absl::IsOutOfRange(refused)) {
+    return absl::UnknownError(refused.message());
+  }
+  if (absl::IsFailedPrecondition(refused) &&
+      !directory.mount.filesystem_read_only) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("its ", filesystem,
+                     " was mounted without a replay of its "
+                     "journal (noload, norecovery) and is not trimmed then; "
+                     "mount it without that option"));
+  }
+  return refused;
 }
 
 /// Opens the mount for one step, if it is still what was proved.
@@ -151,7 +180,7 @@ absl::StatusOr<TrimResult> TrimSteps(OperationContext& context,
   const uint64_t end = found.stack.size_bytes;
   TrimRange range;
   range.length = environment.step_bytes;
-  range.smallest_extent = found.stack.DiscardGranularity();
+  range.smallest_extent = found.stack.Coarsest().discard_granularity;
   TrimResult result;
   result.image_before_bytes = ImageUsage(found);
   context.Step("trimming (bytes of the filesystem)");
@@ -160,27 +189,25 @@ absl::StatusOr<TrimResult> TrimSteps(OperationContext& context,
     ADDONS_ASSIGN_OR_RETURN(const MountedDirectory directory,
                             OpenAgain(environment, request, found));
     const auto trimmed = environment.trim(directory.fd.get(), range);
-    if (absl::IsOutOfRange(trimmed.status())) {
-      // The filesystem may be smaller than its device.
-      if (range.start > 0) break;
-      return absl::UnknownError(trimmed.status().message());
+    // The filesystem may be smaller than its device.
+    if (absl::IsOutOfRange(trimmed.status()) && range.start > 0) break;
+    if (!trimmed.ok()) {
+      return Explained(trimmed.status(), found, directory, range);
     }
-    ADDONS_RETURN_IF_ERROR(trimmed.status());
-    ADDONS_ASSIGN_OR_RETURN(const FilesystemBytes bytes,
-                            ReadFilesystemBytes(directory.fd.get()));
-    result.used_bytes = bytes.used;
+    ADDONS_ASSIGN_OR_RETURN(const uint64_t free,
+                            ReadFreeBytes(directory.fd.get()));
     // xfs counts what is in use as well.
-    const uint64_t freed = std::min(
-        *trimmed, bytes.free - std::min(bytes.free, result.trimmed_bytes));
-    result.trimmed_bytes += freed;
-    environment.stats.AddTrimmedBytes(freed);
+    const uint64_t asked =
+        std::min(*trimmed, free - std::min(free, result.asked_bytes));
+    result.asked_bytes += asked;
+    environment.stats.AddTrimmedBytes(asked);
     context.Progress(std::min(range.start + range.length, end), end);
     range.start += range.length;
     // It discards whole free extents: small steps would discard a large one
     // again and again.
     if (*trimmed > range.length) range.length *= kStepGrowth;
   }
-  result.image_after_bytes = ImageUsage(found);
+  if (result.image_before_bytes) result.image_after_bytes = ImageUsage(found);
   return result;
 }
 
@@ -217,10 +244,10 @@ absl::StatusOr<TrimResult> Trim(OperationContext& context,
     ADDONS_ASSIGN_OR_RETURN(const TrimResult result,
                             TrimSteps(context, environment, request, found));
     Log().info(
-        "trimmed volume={} device={} filesystem={} bytes={} image_before={} "
+        "trimmed volume={} device={} filesystem={} asked={} image_before={} "
         "image_after={} dur_ms={}",
         Quoted(request.volume_id.text()), found.stack.lowest().name,
-        found.mount.filesystem, result.trimmed_bytes,
+        found.mount.filesystem, result.asked_bytes,
         Quoted(UsageText(result.image_before_bytes)),
         Quoted(UsageText(result.image_after_bytes)),
         std::chrono::duration_cast<std::chrono::milliseconds>(

@@ -50,10 +50,11 @@ struct TrimRequest {
 };
 
 struct TrimResult {
-  uint64_t trimmed_bytes = 0;  // as it counts, and no more than is free
-  uint64_t used_bytes = 0;     // by the filesystem, afterwards
-  /// Image::UsedBytes() of the image, where that is one look: with secrets and
-  /// fast-diff.
+  /// What the filesystem asked its device to discard, by its own count, and no
+  /// more than is free: xfs counts all of that each time.
+  uint64_t asked_bytes = 0;
+  /// Image::UsedBytes() of the image. Absent: a static volume, no secrets, or
+  /// the image could not be measured within kMeasureTime.
   std::optional<uint64_t> image_before_bytes;
   std::optional<uint64_t> image_after_bytes;
 };
@@ -66,10 +67,10 @@ struct TrimResult {
 ///                     Prove()       that it is the volume: ProveByCeph(), ProveByNode()
 ///   CheckTrimmable()                writable, and every layer discards
 ///   -- BeginMutation(): nothing is changed above this line --
-///   TrimSteps()       ImageUsage()  where that is cheap
+///   TrimSteps()       ImageUsage()
 ///                     "trimming (bytes of the filesystem)"
 ///                     per step:     OpenAgain(): the same mount, still in use
-///                                   trim(), ReadFilesystemBytes()
+///                                   trim(), ReadFreeBytes()
 ///                     ImageUsage()
 // clang-format on
 ///
@@ -78,8 +79,10 @@ struct TrimResult {
 /// ends, since it is about to be unmounted. Between steps it can be cancelled.
 ///
 /// FAILED_PRECONDITION: nothing is mounted there, it is not proved to be that
-/// volume, or the filesystem is read-only. UNIMPLEMENTED: filesystem or a
-/// device cannot discard, naming it, or a read-only filesystem of a reader.
+/// volume, or the filesystem is read-only, or its journal was not replayed.
+/// UNIMPLEMENTED: filesystem or a device cannot discard, naming it, no free
+/// extent can be as large as the device discards, or a read-only filesystem of
+/// a reader.
 /// ABORTED: the volume disappeared meanwhile; Ceph did not answer. NOT_FOUND,
 /// UNAUTHENTICATED: Resolver::Resolve(). PERMISSION_DENIED, UNKNOWN:
 /// TrimFilesystem().

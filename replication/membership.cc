@@ -15,6 +15,7 @@
 #include "replication/steps/disable.h"
 #include "replication/steps/enable.h"
 #include "replication/steps/mirror_schedule.h"
+#include "volume/missing_image.h"
 
 namespace addons {
 namespace {
@@ -45,7 +46,8 @@ Seen LookAtMember(ReplicationEnvironment& environment,
   const auto view =
       LookAt(opened->volume, *opened->reads, environment.timeline);
   if (!view.ok()) {
-    seen.status = view.status();
+    seen.status = absl::IsNotFound(view.status()) ? ImageMissing(opened->volume)
+                                                  : view.status();
     return seen;
   }
   return From(view->info);

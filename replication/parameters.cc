@@ -11,6 +11,7 @@
 #include "absl/time/civil_time.h"
 #include "base/parameter_keys.h"
 #include "base/status_macros.h"
+#include "replication/look/point.h"
 
 namespace addons {
 namespace {
@@ -21,6 +22,7 @@ constexpr char kInterval[] = "schedulingInterval";
 constexpr char kStartTime[] = "schedulingStartTime";
 constexpr char kForce[] = "force";
 constexpr char kPoints[] = "points";
+constexpr char kRestorePoint[] = "restorePoint";
 constexpr char kGroupReplication[] = "groupReplication";  // see group/enable.h
 
 const std::string* Find(const ParameterMap& map, const char* key) {
@@ -85,7 +87,7 @@ absl::StatusOr<ReplicationParameters> ReplicationParameters::Parse(
     const ParameterMap& map) {
   ADDONS_RETURN_IF_ERROR(CheckParameterKeys(
       map, {kMirroringMode, kFlattenMode, kInterval, kStartTime, kPoints,
-            kForce, kGroupReplication}));
+            kRestorePoint, kForce, kGroupReplication}));
   ReplicationParameters parameters;
   ADDONS_ASSIGN_OR_RETURN(parameters.mode, ParseMode(map));
   ADDONS_ASSIGN_OR_RETURN(parameters.flatten, ParseFlatten(map));
@@ -101,6 +103,20 @@ absl::StatusOr<ReplicationParameters> ReplicationParameters::Parse(
           "needs mirroringMode 'snapshot': in journal mode nothing "
           "tells that a point is whole at the other site");
     }
+  }
+  if (const std::string* point = Find(map, kRestorePoint)) {
+    if (!CheckPointName(*point).ok()) {
+      return InvalidParameter(kRestorePoint, *point,
+                              "must be the name of a point (`rbd-addons point "
+                              "list`)");
+    }
+    if (parameters.mode == MirrorMode::kJournal) {
+      return InvalidParameter(
+          kRestorePoint, *point,
+          "needs mirroringMode 'snapshot': there are no points in journal "
+          "mode");
+    }
+    parameters.restore_point = *point;
   }
   return parameters;
 }

@@ -60,11 +60,14 @@ struct ReplicationParameters {
   std::optional<SnapshotSchedule> schedule;  // only in snapshot mode
   Force force = Force::kNo;                  // of DisableVolumeReplication
   PointPlan points{};                        // only in snapshot mode
+  /// Of PromoteVolume: the point that the image is to hold, not the newest
+  /// state; empty: none. Only in snapshot mode.
+  std::string restore_point{};
 
   /// Reads mirroringMode, flattenMode, schedulingInterval, schedulingStartTime,
-  /// points and force; other keys are for others and ignored, but not those
-  /// that differ from one of ours by case or by one letter. INVALID_ARGUMENT
-  /// names the key, its value and what is allowed.
+  /// points, restorePoint and force; other keys are for others and ignored, but
+  /// not those that differ from one of ours by case or by one letter.
+  /// INVALID_ARGUMENT names the key, its value and what is allowed.
   static absl::StatusOr<ReplicationParameters> Parse(const ParameterMap& map);
 
   /// Reads force alone: a class with another mistake must not make resources

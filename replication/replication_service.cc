@@ -1,6 +1,7 @@
 #include "replication/replication_service.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
@@ -26,12 +27,14 @@
 #include "replication/steps/disable.h"
 #include "replication/steps/enable.h"
 #include "replication/steps/info.h"
+#include "replication/steps/mirror_schedule.h"
 #include "replication/steps/promote.h"
 #include "replication/steps/resync.h"
 #include "replication/steps/upkeep.h"
 #include "rpc/parameters.h"
 #include "rpc/secrets.h"
 #include "rpc/text.h"
+#include "rpc/trailers.h"
 #include "volume/credentials.h"
 #include "volume/patience.h"
 #include "volume/volume_id.h"
@@ -105,17 +108,29 @@ ReplicationService::ReplicationService(Rpc& rpc, OperationTable& operations,
       watched_(watched),
       destinations_(environment_) {}
 
-Reply ReplicationService::RunGroupVerb(
+template <typename Result>
+Later<absl::StatusOr<Result>> ReplicationService::RunLocated(
     const SourceCall& call, const CallContext& rpc_call,
-    std::function<absl::Status(OperationContext&, const GroupTarget&)> verb) {
+    GroupVerb<absl::StatusOr<Result>> verb) {
+  return RunOnGroup<Result>(
+      operations_, environment_.resolver, OnGroup(call), rpc_call.caller,
+      [this, verb = std::move(verb)](OperationContext& context,
+                                     const GroupTarget& target) {
+        Locate(target);
+        return verb(context, target);
+      });
+}
+
+Reply ReplicationService::RunGroupVerb(const SourceCall& call,
+                                       const CallContext& rpc_call,
+                                       GroupVerb<absl::Status> verb) {
   return Recorded(
       AskedOf(call, rpc_call),
-      RunOnGroup<std::monostate>(
-          operations_, environment_.resolver, OnGroup(call), rpc_call.caller,
-          [this, verb = std::move(verb)](
+      RunLocated<std::monostate>(
+          call, rpc_call,
+          [verb = std::move(verb)](
               OperationContext& context,
               const GroupTarget& target) -> absl::StatusOr<std::monostate> {
-            Locate(target);
             ADDONS_RETURN_IF_ERROR(verb(context, target));
             return std::monostate();
           })
@@ -261,21 +276,44 @@ grpc::ServerUnaryReactor* ReplicationService::PromoteVolume(
                         map));
         call.spec.supersedes = request->force();
         const Force force = request->force() ? Force::kYes : Force::kNo;
-        if (call.is_group) {
-          return RunGroupVerb(
-              call, rpc_call,
-              [this, force, parameters](OperationContext& operation,
-                                        const GroupTarget& target) {
-                return PlanGroupPoints(target, parameters.points,
-                                       PromoteGroup(operation, environment_,
-                                                    target, force, parameters));
-              });
-        }
-        return PlanPoints(
-            call, parameters.points,
-            RunVolumeVerb(call, rpc_call,
-                          PromoteRequest{call.target, force, parameters},
-                          &Promote));
+        Reply told =
+            RunPromotion(call, force, parameters, rpc_call)
+                .Then([context](const absl::StatusOr<size_t>& without) {
+                  if (without.ok() && *without > 0) {
+                    context->AddTrailingMetadata(kWithoutScheduleTrailer,
+                                                 absl::StrCat(*without));
+                  }
+                  return without.status();
+                });
+        told = Recorded(AskedOf(call, rpc_call), std::move(told));
+        if (call.is_group) return told;
+        return PlanPoints(call, parameters.points, std::move(told));
+      });
+}
+
+Later<absl::StatusOr<size_t>> ReplicationService::RunPromotion(
+    const SourceCall& call, Force force,
+    const ReplicationParameters& parameters, const CallContext& rpc_call) {
+  if (call.is_group) {
+    return RunLocated<size_t>(
+        call, rpc_call,
+        [this, force, parameters](
+            OperationContext& operation,
+            const GroupTarget& target) -> absl::StatusOr<size_t> {
+          ADDONS_RETURN_IF_ERROR(
+              PlanGroupPoints(target, parameters.points,
+                              PromoteGroup(operation, environment_, target,
+                                           force, parameters)));
+          return operation.memory().Of<PromotionNotes>().without_schedule;
+        });
+  }
+  auto owned = std::make_shared<const PromoteRequest>(
+      PromoteRequest{call.target, force, parameters});
+  return RunOperation<size_t>(
+      operations_, call.spec, rpc_call.caller,
+      [this, owned](OperationContext& operation) -> absl::StatusOr<size_t> {
+        ADDONS_RETURN_IF_ERROR(Promote(operation, environment_, *owned));
+        return operation.memory().Of<PromotionNotes>().without_schedule;
       });
 }
 
@@ -340,10 +378,9 @@ grpc::ServerUnaryReactor* ReplicationService::ResyncVolume(
 Later<absl::StatusOr<ResyncResult>> ReplicationService::RunResync(
     const SourceCall& call, Force force, const CallContext& rpc_call) {
   if (call.is_group) {
-    return RunOnGroup<ResyncResult>(
-        operations_, environment_.resolver, OnGroup(call), rpc_call.caller,
+    return RunLocated<ResyncResult>(
+        call, rpc_call,
         [this, force](OperationContext& operation, const GroupTarget& target) {
-          Locate(target);
           return ResyncGroup(operation, environment_, target, force);
         });
   }

@@ -92,9 +92,16 @@ class ReplicationService final
                       absl::Status (*verb)(OperationContext&,
                                            ReplicationEnvironment&,
                                            const Request&));
-  Reply RunGroupVerb(
+  template <typename Result>
+  using GroupVerb =
+      std::function<Result(OperationContext&, const GroupTarget&)>;
+  Reply RunGroupVerb(const SourceCall& call, const CallContext& rpc_call,
+                     GroupVerb<absl::Status> verb);
+  /// RunOnGroup(), and the history learns where the group is.
+  template <typename Result>
+  Later<absl::StatusOr<Result>> RunLocated(
       const SourceCall& call, const CallContext& rpc_call,
-      std::function<absl::Status(OperationContext&, const GroupTarget&)> verb);
+      GroupVerb<absl::StatusOr<Result>> verb);
 
   /// Making up for what volumes lack, one after the other.
   struct Upkeep {
@@ -105,6 +112,10 @@ class ReplicationService final
     bool any = false;
   };
 
+  /// How many volumes are primary since without any mirror snapshot schedule.
+  Later<absl::StatusOr<size_t>> RunPromotion(
+      const SourceCall& call, Force force,
+      const ReplicationParameters& parameters, const CallContext& rpc_call);
   Later<absl::StatusOr<ResyncResult>> RunResync(const SourceCall& call,
                                                 Force force,
                                                 const CallContext& rpc_call);

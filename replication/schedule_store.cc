@@ -151,11 +151,11 @@ std::string ScheduleLevelPrefix(int64_t pool_id,
 
 std::optional<std::vector<SnapshotSchedule>> ReadStoredSchedules(
     const ResolvedVolume& volume, const std::string& image_id) {
-  if (!volume.rados_namespace.empty()) return std::nullopt;
   const auto pool = volume.cluster->OpenPool(volume.pool_id, "", Access::kRead);
   if (!pool.ok()) return std::nullopt;
-  return ReadLevel(
-      **pool, absl::StrCat(ScheduleLevelPrefix(volume.pool_id, ""), image_id));
+  const std::string prefix =
+      ScheduleLevelPrefix(volume.pool_id, volume.rados_namespace);
+  return ReadLevel(**pool, absl::StrCat(prefix, image_id));
 }
 
 absl::StatusOr<bool> RemoveStoredSchedules(const ResolvedVolume& volume,

@@ -50,9 +50,9 @@ std::string ScheduleLevelPrefix(int64_t pool_id,
 /// reads them there when it starts and every minute (16.2 to 20.2). So they are
 /// what its answer would say, or newer, for one read; the manager opens the
 /// image to answer, and may be away.
-/// nullopt: the manager has to be asked, because the volume is in a namespace,
-/// whose user may be kept out of the default one, because they cannot be read,
-/// or because they are written in a way that is not known. Blocks for one read.
+/// nullopt: the manager has to be asked, because they cannot be read (the user
+/// of a namespace may be kept out of the default one), or are written in a way
+/// that is not known. Blocks for one read.
 std::optional<std::vector<SnapshotSchedule>> ReadStoredSchedules(
     const ResolvedVolume& volume, const std::string& image_id);
 

@@ -14,6 +14,7 @@
 #include "replication/image_clients.h"
 #include "replication/look/mirrored_clone.h"
 #include "replication/look/role_turn.h"
+#include "volume/missing_image.h"
 #include "volume/patience.h"
 
 namespace addons {
@@ -301,14 +302,6 @@ bool MayWaitOn(const Session& session, SteadyTime begin) {
   return !context.mutating() || (context.LatestDeadline().has_value() &&
                                  context.clock().Now() - begin <
                                      session.environment.options.first_answer);
-}
-
-absl::Status ImageMissing(const ResolvedVolume& volume) {
-  return absl::NotFoundError(
-      absl::StrCat(volume.Describe(),
-                   " does not exist: the journal names it, but the pool has no "
-                   "such image (a resync is making it anew, it is not mirrored "
-                   "to this site yet, or it was deleted)"));
 }
 
 }  // namespace addons

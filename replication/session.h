@@ -227,9 +227,6 @@ absl::Status WaitToLookAgain(const Session& session, absl::string_view reason,
 /// long; its retry waits without holding others up.
 bool MayWaitOn(const Session& session, SteadyTime begin);
 
-/// The answer for a volume whose journal entry is there but whose image is not.
-absl::Status ImageMissing(const ResolvedVolume& volume);
-
 }  // namespace addons
 
 #endif  // ADDONS_REPLICATION_SESSION_H_

@@ -28,10 +28,39 @@ absl::Status Report(const WriteBack& work, absl::string_view what,
 
 }  // namespace
 
+absl::StatusOr<Slots::Slot> AwaitSlot(const Session& session,
+                                      const absl::Status& waits) {
+  ReplicationEnvironment& environment = session.environment;
+  while (true) {
+    Slots::Slot slot = environment.rescue_slots.TryTake();
+    if (slot != nullptr) return slot;
+    session.context.Step("waiting until the rescue of another image has ended");
+    session.context.SetPending(waits);
+    ADDONS_RETURN_IF_ERROR(
+        session.context.SleepFor(environment.options.poll_interval));
+  }
+}
+
 absl::StatusOr<std::unique_ptr<Pool>> OpenDataPool(const Session& session,
                                                    const ImageLayout& layout) {
   return session.cluster().OpenPool(
       layout.data_pool_id, session.reads->rados_namespace(), Access::kRead);
+}
+
+absl::StatusOr<ImageLayout> LayoutAt(const OpenedVolume& opened,
+                                     absl::string_view action,
+                                     const std::string& image_id,
+                                     uint64_t snapshot) {
+  ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<Image> image,
+                          opened.reads->OpenImageByIdReadOnly(image_id));
+  ADDONS_RETURN_IF_ERROR(image->SelectSnapshot(snapshot));
+  ADDONS_ASSIGN_OR_RETURN(ImageLayout layout, image->Layout());
+  ADDONS_ASSIGN_OR_RETURN(const auto parent, image->Parent());
+  ADDONS_RETURN_IF_ERROR(image->Close());
+  if (!parent.has_value()) return layout;
+  return FailedTo(action, opened.volume, absl::StatusCode::kFailedPrecondition,
+                  "it was a clone at that point, and what it had from its "
+                  "parent is not read");
 }
 
 absl::StatusOr<std::vector<ImageRange>> FindChanged(

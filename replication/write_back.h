@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/slots.h"
 #include "ceph/image.h"
 #include "ceph/image_copy.h"
 #include "ceph/image_diff.h"
@@ -33,9 +34,21 @@ struct WriteBack {
   bool zeros_too = false;  // ImageCopyOptions
 };
 
+/// Waits for one of the few places for such work; `waits` is what callers who
+/// leave meanwhile are told.
+absl::StatusOr<Slots::Slot> AwaitSlot(const Session& session,
+                                      const absl::Status& waits);
+
 /// The pool and namespace of the data of an image with this layout, to read.
 absl::StatusOr<std::unique_ptr<Pool>> OpenDataPool(const Session& session,
                                                    const ImageLayout& layout);
+
+/// How the image with this id lay in objects at a snapshot.
+/// FAILED_PRECONDITION, as FailedTo(): it was a clone then.
+absl::StatusOr<ImageLayout> LayoutAt(const OpenedVolume& opened,
+                                     absl::string_view action,
+                                     const std::string& image_id,
+                                     uint64_t snapshot);
 
 /// ChangedRanges(), as the step `what`.
 absl::StatusOr<std::vector<ImageRange>> FindChanged(

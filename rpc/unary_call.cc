@@ -14,8 +14,8 @@
 #include "base/log.h"
 #include "rpc/method.h"
 #include "rpc/redact.h"
-#include "rpc/request_id.h"
 #include "rpc/status.h"
+#include "rpc/trailers.h"
 #include "rpc/valid_texts.h"
 #include "rpc/validate.h"
 
@@ -200,7 +200,7 @@ std::optional<SteadyTime> DeadlineOf(const grpc::ServerContextBase& context,
 CallContext NewCall(Rpc& rpc, grpc::ServerContextBase& context,
                     const Message& request, std::stop_token gone) {
   const std::string request_id = rpc.NextRequestId();
-  context.AddTrailingMetadata(kRequestIdHeader, request_id);
+  context.AddTrailingMetadata(kRequestIdTrailer, request_id);
   // Callers wait in real time, whatever the clock is.
   return {{DeadlineOf(context, RealClock().Now()), std::move(gone), request_id},
           MethodOfRequest(request)};

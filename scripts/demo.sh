@@ -6,8 +6,9 @@
 #   scripts/demo.sh --short  a planned move, a fence and reclaimed space, without the disaster
 #   scripts/demo.sh --keep   leaves two sites and a replicated volume, and says how to use them
 #
-# After the build it takes at most three minutes, with --short at most one. Ids are shortened
-# in what is shown, and what a command says while it waits is left out.
+# After the build it takes at most three minutes, with --short at most one. Where it takes
+# longer than three although the machine is not busy, it fails. Ids are shortened in what is
+# shown, and what a command says while it waits is left out.
 #
 # Everything runs on loopback, below one temporary folder. What is needed is installed from
 # Debian's packages, and their services are neither started nor enabled; nothing else of the
@@ -53,7 +54,26 @@ declare -A daemon_pid=() page=()
 step_number=0
 step_started=0
 
+# What it may take after the build on a machine that does nothing else.
+most_seconds=180
+# Of all processor time; with less left over the machine is busy.
+quiet_percent=25
+
 now() { date +%s; }
+
+# processor_time: that which was left over since the boot, and all of it.
+processor_time() {
+  local name user nice system idle iowait irq softirq steal
+  read -r name user nice system idle iowait irq softirq steal _ </proc/stat
+  printf '%s %s\n' $((idle + iowait)) \
+    $((user + nice + system + idle + iowait + irq + softirq + steal))
+}
+# left_over IDLE ALL: what was left over since then, in percent.
+left_over() {
+  local idle all
+  read -r idle all < <(processor_time)
+  printf '%s\n' $((all > $2 ? 100 * (idle - $1) / (all - $2) : 0))
+}
 
 # shortened: standard input with ids as short as a person needs them.
 shortened() {
@@ -292,6 +312,7 @@ build "$preset" rbd-addonsd rbd-addons || fail "the build"
 bin=$root/build/$preset/bin
 held "The daemon rbd-addonsd and the command line rbd-addons are there."
 started=$(now)
+read -r idle_before all_before < <(processor_time)
 
 step "Start two throwaway Ceph sites, a and b, that mirror each other."
 scripts/testbed up "$bed" --mirror --objectstore bluestore
@@ -490,8 +511,21 @@ fi
 what_happened "$primary"
 if [[ ! $keep ]]; then end_replication "$primary" "$secondary"; fi
 
+took=$(($(now) - started))
 printf '\n%s%s: All %d steps held, in %s after the build.%s\n' "$green" "$tick" "$step_number" \
-  "$(duration $(($(now) - started)))" "$plain"
+  "$(duration "$took")" "$plain"
+if ((took > most_seconds)); then
+  spare=$(left_over "$idle_before" "$all_before")
+  if ((spare < quiet_percent)); then
+    wrapped "" "${bold}note:${plain} That is more than $(duration "$most_seconds"). The machine was" \
+      "busy: $spare % of its processor time was left over."
+  else
+    wrapped "" "${red}FAILED:${plain} That is more than $(duration "$most_seconds"), and the machine" \
+      "was not busy: $spare % of its processor time was left over." >&2
+    told=1
+    if [[ ! $keep ]]; then exit 1; fi
+  fi
+fi
 if [[ $keep ]]; then
   cat >"$work/end" <<END
 #!/bin/sh

@@ -7,8 +7,8 @@
 # tests/unit/FOLDER, or a folder of tests (tests/rpc, tests/contract, tests/integration).
 # TESTS is a regular expression for the names of tests: scripts/dev.sh replication Promote.
 #
-# Works in build/debug, which scripts/test.sh uses, too. ccache and mold shorten it a lot:
-# apt-get install ccache mold, before build/debug is there.
+# Works in build/debug, which scripts/test.sh uses, too. ccache and lld shorten it a lot:
+# apt-get install ccache lld, before build/debug is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/lib/common.sh

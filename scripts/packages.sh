@@ -5,7 +5,7 @@
 #
 # PURPOSE is release (the programs), a label of the tests (unit, rpc, deploy, contract, integration,
 # long), demo, browser (Chromium, for the test of the status page), lint, fuzz (libFuzzer), micro
-# (benchmarks without clusters), package and image (to make those), or faster (ccache and mold,
+# (benchmarks without clusters), package and image (to make those), or faster (ccache and lld,
 # which are used where they are installed):
 #
 #   apt-get install --no-install-recommends $(scripts/packages.sh release unit)

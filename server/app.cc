@@ -103,7 +103,8 @@ App::App(Config config, AppParts parts)
                      Describe(config_),
                      {absl::StrCat(folder, "/", kConfigFile),
                       absl::StrCat(folder, "/", kMappingFile)},
-                     [this] { return Metrics(); }});
+                     [this] { return Metrics(); },
+                     LastLogLines});
 }
 
 App::~App() { Shutdown(std::chrono::milliseconds(0)); }

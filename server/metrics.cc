@@ -275,10 +275,10 @@ void AddReclaims(const ReclaimStats& stats, Families& families) {
 void AddTrims(const TrimStats& stats, Families& families) {
   families.push_back(ByOutcome(
       Counter("trims_total", "Trims that have ended, by outcome."), stats));
-  families.push_back(
-      With(Counter("trimmed_bytes_total",
-                   "Bytes that filesystems discarded, by their own count."),
-           stats.trimmed_bytes()));
+  families.push_back(With(
+      Counter("trimmed_bytes_total",
+              "Bytes that filesystems asked to discard, by their own count."),
+      stats.trimmed_bytes()));
 }
 
 /// All of them, also those that have not come up yet.

@@ -25,6 +25,7 @@
 #include "replication/replication_service.h"
 #include "volume/home_clusters.h"
 #include "volumegroup/volumegroup_service.h"
+#include "watch/watched_names.h"
 
 namespace addons {
 namespace {
@@ -86,6 +87,16 @@ ReplicationChecks ChecksOf(ReplicationEnvironment& environment,
   return checks;
 }
 
+/// What the history calls volumes and groups: as the watch has seen them when
+/// it is asked.
+HistoryService::NameSource NamesOf(const AdminService::Watched& watched) {
+  return [watched]() -> HistoryService::NameOf {
+    const auto seen = watched ? watched() : nullptr;
+    const auto names = std::make_shared<const WatchedNames>(seen.get());
+    return [names](const std::string& id) { return names->NameOf(id); };
+  };
+}
+
 /// The ids of this site's clusters in config.json.
 absl::StatusOr<std::vector<std::string>> HomeClustersOf(
     ConfigStore& store, const std::vector<ClusterId>& home) {
@@ -128,7 +139,8 @@ ServiceSet MakeServices(const ServiceParts& parts) {
         parts.config.instance_id));
     set.admin_services.push_back(std::make_unique<HistoryService>(
         parts.rpc, parts.operations, parts.resolver, parts.config_store,
-        parts.clusters, *history, parts.config.site_clusters));
+        parts.clusters, *history, parts.config.site_clusters,
+        NamesOf(parts.watched)));
     set.admin_services.push_back(std::make_unique<RescueService>(
         parts.rpc, parts.operations, *set.replication));
     set.admin_services.push_back(std::make_unique<CopyingService>(
@@ -191,8 +203,8 @@ ServiceSet MakeServices(const ServiceParts& parts) {
     set.served.network_fence = true;
     set.served.fence_clients = true;
   }
-  set.admin_services.push_back(
-      std::make_unique<AdminService>(parts.rpc, parts.operations, history));
+  set.admin_services.push_back(std::make_unique<AdminService>(
+      parts.rpc, parts.operations, history, parts.watched));
   set.admin_services.push_back(std::make_unique<StatusService>(
       parts.rpc, StatusSources{parts.watched,
                                [&store = parts.config_store,

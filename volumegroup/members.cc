@@ -18,6 +18,7 @@
 #include "ceph/retry_when_blocklisted.h"
 #include "volume/group_images.h"
 #include "volume/group_journal.h"
+#include "volume/missing_image.h"
 
 namespace addons {
 namespace {
@@ -57,17 +58,11 @@ class GroupNames {
   std::map<Key, std::string> names_ ABSL_GUARDED_BY(mutex_);
 };
 
-absl::Status NoImage(const ResolvedVolume& volume) {
-  return absl::NotFoundError(absl::StrCat(
-      volume.Describe(),
-      " does not exist: the journal names it, but the pool has no such image"));
-}
-
 absl::Status OpenImage(MemberView& view) {
   const ResolvedVolume& volume = *view.volume;
   ADDONS_ASSIGN_OR_RETURN(const auto pool, volume.OpenPool(Access::kRead));
   auto opened = pool->OpenImageReadOnly(volume.image_name());
-  if (absl::IsNotFound(opened.status())) return NoImage(volume);
+  if (absl::IsNotFound(opened.status())) return ImageMissing(volume);
   ADDONS_ASSIGN_OR_RETURN(const auto image, std::move(opened));
   ADDONS_ASSIGN_OR_RETURN(view.image_id, image->Id());
   ADDONS_ASSIGN_OR_RETURN(const ImageSize size, image->Size());

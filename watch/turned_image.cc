@@ -54,8 +54,8 @@ void AddDamage(WatchedImage* image) {
         "rbd-addons rescue shows it");
   }
   if (image->rolls_back) {
-    add("a rollback to a point has not ended, and what it holds is a mixture: "
-        "rbd-addons explain has the way out");
+    add("a rollback to a point has not ended, so start no workload: rbd-addons "
+        "explain has the way out");
   }
   if (!image->proof.whole()) {
     add(absl::StrCat("the copy is ", DescribeProof(image->proof),

@@ -64,6 +64,8 @@ class RbdImage final : public Image {
   absl::StatusOr<std::optional<GroupSpec>> Group() override;
 
   absl::Status ChangeMetadata(const MetadataChanges& changes) override;
+  absl::Status ChangeMetadataOfSecondary(
+      const MetadataChanges& changes) override;
   absl::Status SetMetadata(const std::string& key,
                            const std::string& value) override;
   absl::Status RemoveMetadata(const std::string& key) override;

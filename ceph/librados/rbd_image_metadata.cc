@@ -188,6 +188,17 @@ absl::Status RbdImage::ChangeMetadata(const MetadataChanges& changes) {
   return absl::OkStatus();
 }
 
+absl::Status RbdImage::ChangeMetadataOfSecondary(
+    const MetadataChanges& changes) {
+  ADDONS_ASSIGN_OR_RETURN(const uint64_t features, FeatureBits());
+  if ((features & RBD_FEATURE_NON_PRIMARY) != 0) {
+    ADDONS_ASSIGN_OR_RETURN(const bool changed,
+                            ChangeMetadataWhere(features, changes));
+    if (changed) return absl::OkStatus();
+  }
+  return Error(-EAGAIN, "change the metadata as that of a secondary of");
+}
+
 absl::Status RbdImage::SetMetadata(const std::string& key,
                                    const std::string& value) {
   return MutateWithLock(

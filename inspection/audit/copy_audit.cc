@@ -11,10 +11,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/shell_command.h"
 #include "base/status_macros.h"
 #include "ceph/image_diff.h"
 #include "ceph/object_map.h"
-#include "inspection/audit/remedy.h"
 #include "replication/look/image_directory.h"
 
 namespace addons {

@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/shell_command.h"
 #include "ceph/image_header.h"
-#include "inspection/audit/remedy.h"
 #include "volume/group_directory.h"
 #include "volume/group_journal.h"
 #include "volume/volume_journal.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "inspection/audit/remedy.h"
+#include "base/shell_command.h"
 #include "volume/volume_directory.h"
 #include "volume/volume_journal.h"
 
@@ -92,6 +92,19 @@ class JournalAudit {
       return place_.NotSeen(AuditKind::kJournal, object, read.status());
     }
     if (names_.contains(read->image_name)) return;
+    const auto renamed = place_.images.find(read->image_id);
+    if (renamed != place_.images.end()) {
+      place_.Found(
+          AuditKind::kJournal, object,
+          absl::StrCat("the journal calls its image '", read->image_name.text(),
+                       "', and the image with its id is called '",
+                       renamed->second.text(),
+                       "': it was renamed, and no call finds it. Give it its "
+                       "name back on its primary's site; a copy follows"),
+          ShellCommand({"rbd", "rename", place_.pool.Spec(renamed->second),
+                        place_.pool.Spec(read->image_name)}));
+      return;
+    }
     place_.Found(
         AuditKind::kJournal, object,
         absl::StrCat("the name '", read->request_name,

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "base/shell_command.h"
 #include "ceph/image_header.h"
 #include "ceph/image_objects.h"
-#include "inspection/audit/remedy.h"
 #include "replication/look/rescue_record.h"
 
 namespace addons {

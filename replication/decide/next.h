@@ -42,6 +42,7 @@ enum class Step {
   kRemoveHalfCopies,  // incomplete snapshots of a peer
   kRestore,           // the last complete state, from the rescue image
   kRemoveRescue,      // the rescue image is not needed any more
+  kRollBack,          // to the point that was asked for
   kCompleteSnapshot,  // make a mirror snapshot, where the newest is incomplete
   kYield,             // demote again, and note that the role was given back
   kForgetDemotion,    // the notes of a demotion that is over

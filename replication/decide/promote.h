@@ -27,6 +27,8 @@ struct PromoteSeen {
   const SiteNameFn& site_name;
   Force force = Force::kNo;
   VerbScope scope = VerbScope::kVolume;
+  /// ReplicationParameters::restore_point
+  std::string restore_point{};
   // --- of a secondary, see NeedsClocks()
   SeriesClocks clocks{};
   /// rbd-mirror of this site was blocklisted by us a moment ago.

@@ -6,6 +6,7 @@
 #include "replication/look/mirrored_clone.h"
 #include "replication/look/move_marks.h"
 #include "replication/look/peers.h"
+#include "replication/look/record.h"
 #include "replication/look/rollback_mark.h"
 
 namespace addons {
@@ -227,6 +228,18 @@ constexpr Rule<PromoteSeen> kRowsOfPrimary[] = {
        }
        return Do(Step::kKeepSchedule);
      }},
+    {"point-to-go-back-to",
+     [](const PromoteSeen& s) -> Judged {
+       const auto rollback = ReadRollbackMark(s.view);
+       if (!s.view.info.primary || s.restore_point.empty() ||
+           !rollback.has_value() || rollback->unclear ||
+           (!rollback->untouched &&
+            !NeededByRollback(rollback, s.restore_point))) {
+         return std::nullopt;
+       }
+       return Do(Step::kRollBack,
+                 absl::StrCat("it goes back to point '", s.restore_point, "'"));
+     }},
     {"rollback-begun",
      [](const PromoteSeen& s) -> Judged {
        const auto rollback = ReadRollbackMark(s.view);
@@ -234,6 +247,20 @@ constexpr Rule<PromoteSeen> kRowsOfPrimary[] = {
        return Answer(StatusCode::kUnavailable,
                      absl::StrCat("the image is primary, and ",
                                   DescribeRollback(*rollback)));
+     }},
+    {"not-of-that-point",
+     [](const PromoteSeen& s) -> Judged {
+       if (!s.view.info.primary || s.restore_point.empty() ||
+           WentBackTo(s.view, s.restore_point)) {
+         return std::nullopt;
+       }
+       return Answer(
+           StatusCode::kInvalidArgument,
+           absl::StrCat(
+               "it is primary already, and was not promoted to point '",
+               s.restore_point,
+               "'; `rbd-addons point rollback` goes back to points "
+               "that were made since its promotion"));
      }},
     {"primary",
      [](const PromoteSeen& s) -> Judged {

@@ -18,6 +18,9 @@ std::string DescribeReturn(const PromoteSeen& s) {
           ? " and loses only what another site has written "
             "since, if one was primary"
           : " and loses what was written since",
+      s.restore_point.empty()
+          ? ""
+          : absl::StrCat(", and then to point '", s.restore_point, "'"),
       rollback.has_value() ? absl::StrCat("; ", DescribeRollback(*rollback))
                            : "");
 }

@@ -42,6 +42,10 @@ inline constexpr char kByHand[] =
 std::string Loss(const PromoteSeen& seen);
 /// What a promotion by force leaves.
 std::string ReturnsTo(const PromoteSeen& seen);
+/// Why a secondary cannot be promoted to any point; empty: it can.
+std::string WhyNoPoints(const PromoteSeen& seen);
+/// Why not to the one that was asked for, likewise.
+std::string WhyNotToPoint(const PromoteSeen& seen);
 /// What a promotion waits for whose demotion Arrived(), or has not.
 std::string DescribeWait(const PromoteSeen& seen, bool arrived);
 std::string DescribeNotYet(const PromoteSeen& seen);

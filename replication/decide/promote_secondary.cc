@@ -99,7 +99,18 @@ bool ResumedDemotionIsHere(const PromoteSeen& s) {
 }
 
 constexpr Rule<PromoteSeen> kRowsOfSecondary[] = {
-    // --- of a secondary: what keeps everything but force from going on
+    // --- of a secondary: what was asked for is not possible
+    {"point-not-here",
+     [](const PromoteSeen& s) -> Judged {
+       if (s.restore_point.empty()) return std::nullopt;
+       // A demotion that is still to come may bring it.
+       std::string why = WhyNoPoints(s);
+       if (why.empty() && (Forced(s) || Arrived(s))) why = WhyNotToPoint(s);
+       if (why.empty()) return std::nullopt;
+       return Answer(StatusCode::kInvalidArgument, std::move(why));
+     }},
+
+    // --- what keeps everything but force from going on
     {"report-unknown",
      [](const PromoteSeen& s) -> Judged {
        std::string unclear = s.view.UnclearReport(Settle(s));
@@ -140,9 +151,11 @@ constexpr Rule<PromoteSeen> kRowsOfSecondary[] = {
     {"rollback-copied",
      [](const PromoteSeen& s) -> Judged {
        const auto rollback = ReadRollbackMark(s.view);
-       // Who takes its own demotion back goes on with it.
+       // Who takes its own demotion back goes on with it, as who asks for it.
+       // One that is noted here alone has changed nothing.
        if (Forced(s) || !rollback.has_value() || !NothingIsLost(s) ||
-           s.view.LastDemotionIsOwn()) {
+           s.view.LastDemotionIsOwn() || !s.restore_point.empty() ||
+           rollback->untouched) {
          return std::nullopt;
        }
        return Wait(absl::StrCat(

@@ -21,6 +21,7 @@ absl::StatusOr<JournalMembers> ReadGroupMembers(Resolver& resolver,
       resolver.ResolveGroup(group_id, user, Access::kRead, deadline));
   JournalMembers members;
   members.place = static_cast<const ResolvedPlace&>(group);
+  members.name = group.attributes.request_name;
   std::set<OperationKey> keys;
   for (const VolumeHandle& member : group.members()) {
     const auto key = resolver.KeyOfVolume(member);

@@ -31,6 +31,7 @@ struct GroupTarget {
 struct JournalMembers {
   std::vector<VolumeHandle> volumes;  // sorted, each volume once
   ResolvedPlace place;                // of the journal
+  std::string name;                   // of the request that made the group
 
   const std::string& fsid() const { return place.cluster->fsid(); }
 };

@@ -1,6 +1,8 @@
 #include "replication/group/promote.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "base/status_macros.h"
 #include "replication/group/group_run.h"
 #include "replication/group/rbd_group.h"
+#include "replication/steps/mirror_schedule.h"
 #include "replication/steps/promote.h"
 
 namespace addons {
@@ -68,19 +71,26 @@ absl::Status PromoteMembers(OperationContext& context,
       environment.series.IsFirstCall(target.group_id.text())) {
     memory.answer_by = context.clock().Now() + environment.options.first_answer;
   }
+  std::atomic<size_t> without_schedule = 0;
   GroupRun run(
       context, environment.options, target,
       {target.group_id, force == Force::kYes ? "promote by force" : "promote",
        "being promoted", "primary"},
       [&](OperationContext& member, const VolumeTarget& volume) {
-        return Promote(member, environment,
-                       {volume, force, parameters, VerbScope::kGroupMember,
-                        memory.answer_by});
+        const absl::Status promoted =
+            Promote(member, environment,
+                    {volume, force, parameters, VerbScope::kGroupMember,
+                     memory.answer_by});
+        // Of a member that is looked at again it is counted once.
+        without_schedule += std::exchange(
+            member.memory().Of<PromotionNotes>().without_schedule, 0);
+        return promoted;
       },
       // The clocks of the promote table want to be asked once a minute, too.
       GroupRun::Ended::kLookedAtAgain);
   absl::Status status =
       force == Force::kYes ? PromoteByForce(run) : PromotePlanned(run);
+  context.memory().Of<PromotionNotes>().without_schedule += without_schedule;
   if (status.ok()) environment.series.EndCalls(target.group_id.text());
   return status;
 }
@@ -100,6 +110,12 @@ absl::Status PromoteGroup(OperationContext& context,
                           const GroupTarget& target, Force force,
                           const ReplicationParameters& parameters) {
   if (target.members.empty()) return NoMembersToPromote(target.group_id);
+  if (!parameters.restore_point.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "parameter 'restorePoint' ('", parameters.restore_point,
+        "') is of one volume: the points of a group's members are of several "
+        "instants; promote the members by their names"));
+  }
   ADDONS_RETURN_IF_ERROR(
       PromoteMembers(context, environment, target, force, parameters));
   return JoinRbdGroup(context, environment, target);

@@ -1,27 +1,15 @@
 #include "replication/look/image_directory.h"
 
-#include <cstddef>
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
+#include "ceph/encoding.h"
 
 namespace addons {
 namespace {
 
 constexpr uint64_t kPage = 512;
-
-/// The value is a length and the name.
-std::string DirectoryName(const std::string& value) {
-  constexpr size_t kLength = sizeof(uint32_t);
-  if (value.size() < kLength) return "";
-  uint32_t length = 0;
-  for (size_t i = 0; i < kLength; ++i) {
-    length |= uint32_t{static_cast<unsigned char>(value[i])} << (8 * i);
-  }
-  if (length != value.size() - kLength) return "";
-  return value.substr(kLength);
-}
 
 }  // namespace
 
@@ -32,7 +20,8 @@ absl::StatusOr<std::map<std::string, ImageName>> ReadImageNames(Pool& pool) {
   if (absl::IsNotFound(directory.status())) return names;
   ADDONS_RETURN_IF_ERROR(directory.status());
   for (const auto& [key, value] : *directory) {
-    names.emplace(key.substr(kPrefix.size()), ImageName(DirectoryName(value)));
+    names.emplace(key.substr(kPrefix.size()),
+                  ImageName(DecodeText(value).value_or("")));
   }
   return names;
 }

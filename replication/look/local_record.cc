@@ -26,6 +26,9 @@ constexpr char kTerm[] = "term";
 constexpr char kSnapshot[] = "snapshot";
 constexpr char kSince[] = "since";
 constexpr char kPromotedFrom[] = "promoted_from";
+constexpr char kRestored[] = "restored";
+constexpr char kName[] = "name";
+constexpr char kPoint[] = "point";
 constexpr char kFirstCopy[] = "first_copy_awaited";
 constexpr char kSchedule[] = "schedule";
 constexpr char kPause[] = "pause";
@@ -123,6 +126,19 @@ std::optional<SchedulePause> ParsePause(const json& value) {
   return pause;
 }
 
+std::optional<RestoredPoint> ParseRestored(const json& value) {
+  if (!value.is_object()) return std::nullopt;
+  const json name = value.value(kName, json());
+  const json point = value.value(kPoint, json());
+  const json snapshot = value.value(kSnapshot, json());
+  if (!name.is_string() || !point.is_number_unsigned() ||
+      !snapshot.is_number_unsigned()) {
+    return std::nullopt;
+  }
+  return RestoredPoint{name.get<std::string>(), point.get<uint64_t>(),
+                       snapshot.get<uint64_t>()};
+}
+
 LocalRecord ParseRecord(const std::string& text, const std::string& image_id,
                         const std::string& global_id) {
   LocalRecord record;
@@ -147,6 +163,7 @@ LocalRecord ParseRecord(const std::string& text, const std::string& image_id,
       from.is_number_unsigned()) {
     record.promoted_from = from.get<uint64_t>();
   }
+  record.restored = ParseRestored(value.value(kRestored, json()));
   record.first_copy_awaited = value.value(kFirstCopy, json()) == true;
   if (const json schedule = value.value(kSchedule, json());
       schedule.is_object()) {
@@ -241,6 +258,11 @@ std::string FormatLocalRecord(const LocalRecord& record,
   }
   if (record.promoted_from.has_value()) {
     value[kPromotedFrom] = *record.promoted_from;
+  }
+  if (record.restored.has_value()) {
+    value[kRestored] = {{kName, record.restored->name},
+                        {kPoint, record.restored->point},
+                        {kSnapshot, record.restored->snapshot}};
   }
   if (record.first_copy_awaited) value[kFirstCopy] = true;
   if (!record.schedule.empty()) value[kSchedule] = ParseJson(record.schedule);

@@ -45,6 +45,15 @@ struct TermNote {
   friend bool operator==(const TermNote&, const TermNote&) = default;
 };
 
+/// A promotion that went back to a point.
+struct RestoredPoint {
+  std::string name;
+  uint64_t point = 0;     // the id of its snapshot, which is gone
+  uint64_t snapshot = 0;  // the id of one of that term, or of its first
+
+  friend bool operator==(const RestoredPoint&, const RestoredPoint&) = default;
+};
+
 /// How far a pause of an image's mirror snapshot schedules is.
 enum class PauseStep {
   kPausing,   // asked for: the manager may still have them
@@ -74,6 +83,8 @@ struct LocalRecord {
   std::optional<TermNote> term;
   /// The promotion followed the demotion of a peer, whose copy has this id.
   std::optional<uint64_t> promoted_from;
+  /// The promotion went back to a point, and has ended.
+  std::optional<RestoredPoint> restored;
   /// Replication was enabled, and nothing has shown a whole copy since.
   bool first_copy_awaited = false;
   /// The mirror snapshot schedule that was asked for, as JSON that the

@@ -22,6 +22,12 @@ inline constexpr char kPointRecordKey[] = "rbd-addons-point";
 
 inline constexpr size_t kMostPoints = 500;  // of an image
 
+// Why an image cannot go back to one, for messages.
+inline constexpr char kNoPointsInJournalMode[] =
+    "it is replicated in journal mode, in which it has no points";
+inline constexpr char kCloneIsNotBroughtBack[] =
+    "it is a clone, and what it has from its parent is not brought back";
+
 struct Point {
   std::string name;  // without the prefix
   uint64_t snapshot = 0;

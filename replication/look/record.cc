@@ -92,6 +92,31 @@ bool MadeInThisTerm(const MirrorView& view, uint64_t snapshot) {
   return snapshot > (noted.has_value() ? noted->snapshot : oldest->id);
 }
 
+const MirrorSnapshot* LastCopy(const MirrorView& view) {
+  const auto copy = std::find_if(view.snapshots.rbegin(), view.snapshots.rend(),
+                                 [&view](const MirrorSnapshot& seen) {
+                                   return seen.complete && seen.copied() &&
+                                          !seen.primary_mirror_uuid.empty() &&
+                                          seen.id != view.marked_complete_id;
+                                 });
+  return copy == view.snapshots.rend() ? nullptr : &*copy;
+}
+
+bool ArrivedWhole(const MirrorView& view, const Point& point) {
+  const MirrorSnapshot* const copy = LastCopy(view);
+  return !view.info.primary && copy != nullptr && point.snapshot < copy->id;
+}
+
+bool WentBackTo(const MirrorView& view, const std::string& point) {
+  const auto& restored = view.own.restored;
+  if (!restored.has_value() || restored->name != point ||
+      !MadeInThisTerm(view, restored->snapshot + 1)) {
+    return false;
+  }
+  const auto present = FindPoint(view.other_snapshots, point);
+  return !present.has_value() || present->snapshot == restored->point;
+}
+
 bool PrimaryTermBeganInStep(const MirrorView& view) {
   const auto before =
       std::find_if(view.snapshots.rbegin(), view.snapshots.rend(),

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "ceph/image.h"
 #include "replication/look/mirror_view.h"
+#include "replication/look/point.h"
 #include "volume/resolver.h"
 
 namespace addons {
@@ -63,6 +64,17 @@ std::optional<int64_t> PrimaryTermBegan(const MirrorView& view);
 /// A snapshot with this id was made here in the present term of a primary;
 /// false also where that is not known.
 bool MadeInThisTerm(const MirrorView& view, uint64_t snapshot);
+
+/// The newest copy of another site that is complete; nullptr: there is none.
+/// What a forced promotion leaves that died is none.
+const MirrorSnapshot* LastCopy(const MirrorView& view);
+
+/// A point of a secondary is whole here: a copy that came after it is complete.
+bool ArrivedWhole(const MirrorView& view, const Point& point);
+
+/// The present term of a primary went back to a point of this name, and nothing
+/// has gone back to another one since.
+bool WentBackTo(const MirrorView& view, const std::string& point);
 
 /// No other site had gone on from another content when the present term began:
 /// with the enabling of the image, or with the demotion of the peer, whose copy

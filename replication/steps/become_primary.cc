@@ -10,12 +10,14 @@
 
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "base/utc.h"
 #include "ceph/errors.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pinned_options.h"
 #include "replication/look/mount_restriction.h"
 #include "replication/look/record.h"
 #include "replication/look/role_log.h"
+#include "replication/look/rollback_mark.h"
 #include "replication/steps/ceph_faults/eviction.h"
 #include "replication/steps/ceph_faults/mirror_client_guard.h"
 #include "replication/steps/ceph_faults/mirror_snapshot.h"
@@ -23,6 +25,7 @@
 #include "replication/steps/parent.h"
 #include "replication/steps/promotion_cleanup.h"
 #include "replication/steps/write_record.h"
+#include "replication/write_back.h"
 
 namespace addons {
 BecomePrimary::BecomePrimary(const PromoteRequest& request, Session& session,
@@ -41,7 +44,10 @@ absl::StatusOr<std::optional<MirrorView>> BecomePrimary::Promote(
   looked_at_ = looked_at;
   record_ = record;
   const bool plain = step == Step::kPromote;
+  const MirrorSnapshot* const copy = LastCopy(seen);
+  whole_before_ = copy == nullptr ? 0 : copy->id;
   ADDONS_RETURN_IF_ERROR(NeedRoom());
+  ADDONS_RETURN_IF_ERROR(NeedWayBack());
   if (plain) {
     ADDONS_RETURN_IF_ERROR(PrepareRescue(step));
     took_back_ = view_.LastDemotionIsOwn();
@@ -144,6 +150,7 @@ absl::Status BecomePrimary::WriteNotes(Image& image, Force force,
   record.term.reset();
   record.first_copy_awaited = false;
   record.promoted_from.reset();
+  record.restored.reset();
   // Of a promotion by force nothing shows that no other site went on.
   if (force == Force::kNo && view_.info.mode != MirrorMode::kJournal) {
     record.promoted_from = PromotedFrom(view_);
@@ -197,7 +204,11 @@ absl::Status BecomePrimary::ReadBackAndNote(Image& image, Force force) {
   std::optional<MirrorView> seen = ReadBack(image);
   MirrorView view = seen.value_or(view_);
   ADDONS_RETURN_IF_ERROR(WriteNotes(image, force, &view));
-  RemovePointsOfFormerPrimary(session_, image, view_);
+  // While it is to go to a point, another one may yet be chosen.
+  const auto rollback = ReadRollbackMark(view_);
+  if (!rollback.has_value() || !rollback->untouched) {
+    RemovePointsOfFormerPrimary(session_, image, view_);
+  }
   // Its note says more than `view` shows.
   if (seen.has_value() && !took_back_) read_back_ = std::move(view);
   return absl::OkStatus();
@@ -212,10 +223,26 @@ absl::Status BecomePrimary::NeedRoom() {
   return Refuse(DescribeNoRoomForCopy(room, session_, view_));
 }
 
+/// What would keep it from ever going back to the point is seen before. The
+/// rest can be mended on a primary only.
+absl::Status BecomePrimary::NeedWayBack() {
+  const std::string& name = request_.parameters.restore_point;
+  const auto point = FindPoint(view_.other_snapshots, name);
+  if (name.empty() || !point.has_value() ||
+      std::exchange(way_back_seen_, true)) {
+    return absl::OkStatus();
+  }
+  absl::Status possible =
+      LayoutAt(session_, "promote", view_.image_id, point->snapshot).status();
+  if (!absl::IsFailedPrecondition(possible)) return possible;
+  return absl::InvalidArgumentError(possible.message());
+}
+
 absl::Status BecomePrimary::CallPlain() {
   const MirrorClientGuard guard(session_.cluster(), *session_.reads,
                                 environment_.timeline);
   const auto promote = [this](Image& image) -> absl::Status {
+    ADDONS_RETURN_IF_ERROR(NotePoint(image));
     ADDONS_RETURN_IF_ERROR(image.MirrorPromote(Force::kNo));
     return ReadBackAndNote(image, Force::kNo);
   };
@@ -279,6 +306,7 @@ absl::Status BecomePrimary::CallForced() {
     }
     ADDONS_ASSIGN_OR_RETURN(const std::unique_ptr<EvictionWatchdog> watchdog,
                             EvictionWatchdog::Start(session_));
+    ADDONS_RETURN_IF_ERROR(NotePoint(image));
     const absl::Status promoted =
         image.MirrorPromoteByForce(checked_at + kStands);
     // Time has passed on the way there.
@@ -302,9 +330,40 @@ absl::Status BecomePrimary::CallForced() {
   });
 }
 
+/// Before it becomes primary: who comes after a death in between must not take
+/// for the point what had arrived last.
+absl::Status BecomePrimary::NotePoint(Image& image) {
+  const std::string& point = request_.parameters.restore_point;
+  const auto noted = ReadRollbackMark(view_);
+  if (point.empty() || (noted.has_value() && !noted->untouched)) {
+    return absl::OkStatus();
+  }
+  RollbackMark mark;
+  mark.point = point;
+  mark.since = FormatUtc(absl::FromChrono(context_.clock().WallNow()));
+  mark.of_promotion = true;
+  mark.untouched = true;
+  mark.whole_before = whole_before_;
+  const std::string note = FormatRollbackMark(mark, view_);
+  point_noted_ = true;  // also where it is not known
+  ADDONS_RETURN_IF_ERROR(
+      image.ChangeMetadataOfSecondary({{kRollbackKey, note}}));
+  view_.marks[kRollbackKey] = note;
+  return absl::OkStatus();
+}
+
+/// Of an image that has stayed a secondary.
 absl::Status BecomePrimary::Unmark() {
-  return std::exchange(marked_, false) ? rescue_.TakeMarkBack()
-                                       : absl::OkStatus();
+  // First what must be over before rbd-mirror is back.
+  absl::Status status =
+      std::exchange(marked_, false) ? rescue_.TakeMarkBack() : absl::OkStatus();
+  if (std::exchange(point_noted_, false)) {
+    const auto remove = [](Image& image) -> absl::Status {
+      return image.ChangeMetadataOfSecondary({{kRollbackKey, std::nullopt}});
+    };
+    status.Update(ChangeImage(session_.volume, remove));
+  }
+  return status;
 }
 
 absl::StatusOr<std::optional<MirrorView>> BecomePrimary::TryPromote(
@@ -334,6 +393,7 @@ absl::StatusOr<std::optional<MirrorView>> BecomePrimary::TryPromote(
     return AfterRefusal(promoted, force, after);
   }
   marked_ = false;
+  point_noted_ = false;
   if (record_->has_value() && AwaitsRestore(**record_, after)) {
     ADDONS_RETURN_IF_ERROR(rescue_.Promoted(after));
   }
@@ -361,7 +421,9 @@ absl::StatusOr<std::optional<MirrorView>> BecomePrimary::AfterRefusal(
           ? "the image is not primary after a promotion that reported "
             "success"
       : overtaken ? "a snapshot has arrived during the promotion"
-                  : "rbd-mirror still holds the image";
+      : error == EAGAIN
+          ? "somebody else has changed the image during the promotion"
+          : "rbd-mirror still holds the image";
   const bool patience_left = context_.clock().Now() - *mutating_since_ <
                              environment_.options.promote_patience;
   const bool awaited =

@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_STEPS_BECOME_PRIMARY_H_
 #define ADDONS_REPLICATION_STEPS_BECOME_PRIMARY_H_
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -22,13 +23,14 @@ namespace addons {
 /// true before it and is written down with it.
 ///
 // clang-format off
-///   Promote()   NeedRoom(); by force PrepareForce(): EndCopyingFirst(),
+///   Promote()   NeedRoom(), NeedWayBack(); by force PrepareForce(): EndCopyingFirst(),
 ///     │         LookIsFinal(); PrepareRescue()
 ///     │           └─ not yet ──> look again
 ///     ├─ kPromote                  CallPlain()   "promoting"
 ///     ├─ kPromoteByForce, kRescue  CallForced()  "promoting by force"
 ///     │                              MarkFirst() of a copy with a user's snapshot
 ///     │                              └─ not StillHolds() ──> Unmark(), look again
+///     │         both: NotePoint() of a promotion to a point
 ///     │         ReadBackAndNote(): ReadBack(), WriteNotes()
 ///     ├─ primary ──> the view of it
 ///     └─ AfterRefusal(): the error, or look again; by force and busy for long,
@@ -67,6 +69,8 @@ class BecomePrimary {
   absl::Status NeedRoom();
   absl::Status CallPlain();
   absl::StatusOr<bool> MarkFirst();
+  absl::Status NeedWayBack();
+  absl::Status NotePoint(Image& image);
   absl::Status Unmark();
   absl::Status CallForced();
   absl::Status WriteNotes(Image& image, Force force, MirrorView* view);
@@ -96,6 +100,9 @@ class BecomePrimary {
   /// A forced promotion was not begun: what it rests on may not hold any more.
   bool overtaken_ = false;
   bool marked_ = false;  // the copy may be noted as complete, see MarkFirst()
+  bool point_noted_ = false;  // by this run, of a secondary: NotePoint()
+  bool way_back_seen_ = false;
+  uint64_t whole_before_ = 0;            // RollbackMark
   bool lock_forced_ = false;             // of an image that is promoted plainly
   std::optional<MirrorView> read_back_;  // through the handle that promoted
 };

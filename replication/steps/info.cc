@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "ceph/errors.h"
 #include "ceph/retry_when_blocklisted.h"
 #include "replication/look/evictions.h"
 #include "replication/look/leftover.h"
@@ -21,6 +22,7 @@
 #include "replication/session.h"
 #include "replication/steps/health.h"
 #include "replication/steps/mirror_schedule.h"
+#include "volume/missing_image.h"
 
 namespace addons {
 namespace {
@@ -297,10 +299,12 @@ absl::StatusOr<ReplicationInfo> ReadOnce(ReplicationEnvironment& environment,
   const auto view =
       LookWithoutOpening(opened.volume, *opened.reads, environment.timeline);
   if (absl::IsNotFound(view.status())) {
+    const absl::Status missing = ImageMissing(opened.volume);
+    if (!absl::IsNotFound(missing) && CephErrno(missing) != 0) return missing;
     // The operator would ignore NOT_FOUND.
     ReplicationInfo info;
     info.health = ReplicationHealth::kError;
-    info.message = std::string(ImageMissing(opened.volume).message());
+    info.message = std::string(missing.message());
     return info;
   }
   ADDONS_RETURN_IF_ERROR(view.status());

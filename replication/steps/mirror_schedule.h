@@ -1,6 +1,7 @@
 #ifndef ADDONS_REPLICATION_STEPS_MIRROR_SCHEDULE_H_
 #define ADDONS_REPLICATION_STEPS_MIRROR_SCHEDULE_H_
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -148,10 +149,16 @@ absl::Status KeepSchedule(Session& session, const CephUserRef& user,
                           const MirrorView& view,
                           const SnapshotSchedule& wanted, VerbScope by);
 
+/// What a promotion has seen beside its answer, in the memory of its operation.
+struct PromotionNotes {
+  /// How many volumes are primary since without any mirror snapshot schedule.
+  size_t without_schedule = 0;
+};
+
 /// KeepSchedule() for a promote that asks for no schedule: with what was asked
 /// for last, here or on the other site. Schedules that were set by hand stay.
-/// Where none is known and none applies, the log and the history say so of an
-/// image that was `just_promoted`.
+/// Where none is known and none applies, the log, the history and the call's
+/// PromotionNotes say so of an image that was `just_promoted`.
 absl::Status KeepFormerSchedule(Session& session, const CephUserRef& user,
                                 const MirrorView& view, VerbScope by,
                                 bool just_promoted);

@@ -29,8 +29,10 @@
 #include "replication/steps/mirror_schedule.h"
 #include "replication/steps/parent.h"
 #include "replication/steps/promotion_cleanup.h"
+#include "replication/steps/roll_back.h"
 #include "replication/steps/run_steps.h"
 #include "replication/steps/write_record.h"
+#include "replication/write_back.h"
 
 namespace addons {
 namespace {
@@ -65,6 +67,7 @@ class Promotion final : public VerbRun<PromoteRequest> {
   absl::Status SeeRelease();
   absl::Status RestoreLastComplete();
   absl::Status RemoveRescue();
+  absl::Status GoBackToPoint();
   absl::Status Yield(const std::string& reason);
   absl::Status ForgetDemotion();
   absl::Status KeepScheduleOfRequest();
@@ -103,10 +106,12 @@ absl::Status Promotion::See() {
   ADDONS_ASSIGN_OR_RETURN(
       record_,
       ReadRescueRecord(*session_.reads, session_.volume.image_name(), &view_));
-  // It counts for a promotion that would lose nothing.
+  // It counts for a promotion that would lose nothing, or goes to a point.
   const MirrorSnapshot* const newest = view_.Newest();
-  if (request_.force == Force::kNo && newest != nullptr &&
-      newest->kind == MirrorSnapshotKind::kNonPrimaryDemoted) {
+  const bool loses_nothing =
+      request_.force == Force::kNo && newest != nullptr &&
+      newest->kind == MirrorSnapshotKind::kNonPrimaryDemoted;
+  if (loses_nothing || !request_.parameters.restore_point.empty()) {
     ReadProofOfCopy();
   }
   return absl::OkStatus();
@@ -142,6 +147,7 @@ PromoteSeen Promotion::Seen(const SiteNameFn& site_name) const {
                    .site_name = site_name,
                    .force = request_.force,
                    .scope = request_.scope};
+  seen.restore_point = request_.parameters.restore_point;
   seen.clocks = clocks_;
   seen.disturbed = environment_.timeline.Disturbed(session_.cluster().fsid());
   if (request_.parameters.schedule.has_value()) {
@@ -209,6 +215,8 @@ absl::Status Promotion::Act(const Next& next) {
       return RestoreLastComplete();
     case Step::kRemoveRescue:
       return RemoveRescue();
+    case Step::kRollBack:
+      return GoBackToPoint();
     case Step::kCompleteSnapshot:
       return CompleteHalfDone(session_, &view_);
     case Step::kYield:
@@ -353,6 +361,25 @@ absl::Status Promotion::RemoveRescue() {
   record_.reset();
   fresh = true;
   return absl::OkStatus();
+}
+
+/// What keeps it from going on is no reason to force anything.
+absl::Status Promotion::GoBackToPoint() {
+  RollbackRequest request;
+  request.point = request_.parameters.restore_point;
+  request.only_go_on = true;
+  request.of_promotion = true;
+  // As a rescue, which writes as much.
+  rescue_.ReleaseSlot();
+  ADDONS_ASSIGN_OR_RETURN(
+      const Slots::Slot slot,
+      AwaitSlot(session_,
+                Failed(absl::StatusCode::kUnavailable,
+                       "it is primary, and goes back to its point when other "
+                       "volumes are; start no workload, and repeat the call")));
+  absl::Status gone = RollBack(session_, request).status();
+  if (!absl::IsFailedPrecondition(gone)) return gone;
+  return absl::UnavailableError(gone.message());
 }
 
 /// Nobody was told that this site is primary, so it is demoted again, unless a

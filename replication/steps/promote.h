@@ -46,6 +46,7 @@ struct PromoteRequest {
 ///     kRemoveHalfCopies  RemoveHalfCopies()
 ///     kRestore           RestoreLastComplete()
 ///     kRemoveRescue      RemoveRescue()
+///     kRollBack          RollBack()                see replication/steps/roll_back.h
 ///     kCompleteSnapshot  CompleteHalfDone()
 ///     kYield             Yield() "demoting again" ──> UNAVAILABLE
 ///     kForgetDemotion    ForgetDemotion()

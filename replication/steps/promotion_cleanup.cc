@@ -137,13 +137,19 @@ absl::Status RemovePoints(const std::vector<Point>& points, Image& image,
 void RemovePointsOfFormerPrimary(const Session& session, Image& image,
                                  const MirrorView& view) {
   if (!IsCopy(view)) return;
-  const Clock& clock = session.context.clock();
-  const SteadyTime until = clock.Now() + kFormerPointsTime;
   std::vector<Point> points = PointsIn(view.other_snapshots);
   const auto rollback = ReadRollbackMark(view);
   std::erase_if(points, [&rollback](const Point& point) {
     return NeededByRollback(rollback, point.name);
   });
+  RemoveFormerPoints(session, image, points);
+}
+
+void RemoveFormerPoints(const Session& session, Image& image,
+                        const std::vector<Point>& points) {
+  if (points.empty()) return;
+  const Clock& clock = session.context.clock();
+  const SteadyTime until = clock.Now() + kFormerPointsTime;
   const absl::Status removed = RemovePoints(
       points, image, [&clock, until] { return clock.Now() < until; });
   if (removed.ok()) return;

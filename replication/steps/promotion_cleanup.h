@@ -58,6 +58,10 @@ inline constexpr std::chrono::seconds kFormerPointsTime{2};
 void RemovePointsOfFormerPrimary(const Session& session, Image& image,
                                  const MirrorView& view);
 
+/// The same of these, which are points of such a site.
+void RemoveFormerPoints(const Session& session, Image& image,
+                        const std::vector<Point>& points);
+
 /// A primary whose newest snapshot is not complete gets a new one, when the
 /// manager makes none: AwaitSnapshotTurn().
 absl::Status CompleteHalfDone(Session& session, MirrorView* view);

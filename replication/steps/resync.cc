@@ -17,6 +17,7 @@
 #include "replication/steps/ceph_faults/stale_schedules.h"
 #include "replication/steps/image_id.h"
 #include "replication/steps/run_steps.h"
+#include "volume/missing_image.h"
 
 namespace addons {
 namespace {
@@ -68,7 +69,8 @@ absl::Status Resynchronization::See() {
   auto view = LookAt(session_.volume, *session_.reads, environment_.timeline);
   if (absl::IsNotFound(view.status())) {
     view_.reset();
-    return absl::OkStatus();
+    const absl::Status missing = ImageMissing(session_.volume);
+    return absl::IsNotFound(missing) ? absl::OkStatus() : missing;
   }
   ADDONS_RETURN_IF_ERROR(view.status());
   environment_.series.ForgetPrimary(view->timeline_key);

@@ -16,6 +16,7 @@
 #include "replication/look/peers.h"
 #include "replication/steps/ceph_faults/mirror_snapshot.h"
 #include "replication/steps/primary_only.h"
+#include "volume/missing_image.h"
 
 namespace addons {
 namespace {

@@ -211,21 +211,26 @@ absl::Status KeepFormerSchedule(Session& session, const CephUserRef& user,
   // Each promotion that asked for one wrote both, so that the mark is newer.
   std::optional<SnapshotSchedule> former = MarkedSchedule(view, kScheduleMark);
   if (!former.has_value()) former = own;
-  // What somebody has set by hand is left alone.
-  const auto stored = ReadStoredSchedules(session.volume, view.image_id);
-  const bool by_hand = !stored.has_value() ||
-                       std::any_of(stored->begin(), stored->end(),
-                                   [&own](const SnapshotSchedule& schedule) {
-                                     return schedule.Runs() && schedule != own;
-                                   });
+  // What somebody has set by hand is left alone. A manager that is silent is
+  // told of `former` later; one that does not let this user ask is not.
+  const auto present = ListSchedules(session.context, Impatient(session),
+                                     session.volume, view.image_id);
+  const bool by_hand = present.ok()
+                           ? std::any_of(present->begin(), present->end(),
+                                         [&own](const SnapshotSchedule& one) {
+                                           return one.Runs() && one != own;
+                                         })
+                           : !absl::IsUnavailable(present.status());
   if (former.has_value() && !by_hand) {
     return KeepSchedule(session, user, view, *former, by);
   }
-  if (by_hand || !just_promoted ||
-      !ReadStoredSchedulesThatApply(session.volume, view.image_id).empty()) {
-    return absl::OkStatus();
-  }
+  if (by_hand || !just_promoted) return absl::OkStatus();
+  // That of the cluster only the manager can read.
+  const auto inherited = ListInheritedSchedules(
+      session.context, Impatient(session), session.volume);
+  if (!inherited.ok() || !inherited->empty()) return absl::OkStatus();
   session.context.Step("primary without a mirror snapshot schedule");
+  session.context.memory().Of<PromotionNotes>().without_schedule = 1;
   Log().warn(
       "the image is primary without a mirror snapshot schedule, so nothing "
       "that is written is copied: the call asks for none, and the other site "

@@ -4,6 +4,7 @@
 
 #include "base/status_macros.h"
 #include "replication/look/point.h"
+#include "replication/look/record.h"
 
 namespace addons {
 
@@ -31,6 +32,14 @@ absl::Status WriteLocalRecord(Image& image, const LocalRecord& record,
   }
   view->own = record;
   return absl::OkStatus();
+}
+
+absl::Status NoteTerm(Image& image, MirrorView* view) {
+  const std::optional<TermNote> term = TermNoteDue(*view);
+  if (!term.has_value()) return absl::OkStatus();
+  LocalRecord record = view->own;
+  record.term = term;
+  return WriteLocalRecord(image, record, view);
 }
 
 absl::Status ReplacePointRecord(

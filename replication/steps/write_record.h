@@ -21,6 +21,10 @@ absl::Status WriteLocalRecord(Image& image, const LocalRecord& record,
                               MirrorView* view,
                               const MetadataChanges& also = {});
 
+/// Notes since when this primary is one, where that is due (TermNoteDue()).
+/// Otherwise likewise.
+absl::Status NoteTerm(Image& image, MirrorView* view);
+
 /// Puts the record of a point, by key (kPointRecordKey), in the place of the
 /// one before, in one operation; empty: that goes. Otherwise likewise.
 absl::Status ReplacePointRecord(

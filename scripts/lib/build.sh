@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154 # the colours are set in common.sh
 # Configures and builds, with a counter and an estimate. Sourced, after machine.sh.
 
-# configure PRESET [CMAKE ARGUMENT...]. ccache and mold are used where they are installed
+# configure PRESET [CMAKE ARGUMENT...]. ccache and lld are used where they are installed
 # when a tree is made; a tree keeps what it was made with. A new tree compiles several files
 # at a time, which makes the whole three times as fast; with UNITY=OFF each alone, so that
 # one that was edited is there sooner.
@@ -12,8 +12,8 @@ configure() {
     faster+=("-DCMAKE_UNITY_BUILD=${UNITY:-ON}" -DCMAKE_UNITY_BUILD_BATCH_SIZE=16)
     if command -v ccache >/dev/null; then faster+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
     # What is shipped is linked with the distribution's own linker.
-    if [[ $preset != release ]] && command -v mold >/dev/null; then
-      faster+=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=mold)
+    if [[ $preset != release ]] && command -v ld.lld >/dev/null; then
+      faster+=(-DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld)
     fi
   fi
   log=$(mktemp)
@@ -76,8 +76,8 @@ estimated_left() {
 # The mean of a release build's steps, in the weights' unit.
 readonly weight_of_any=860
 
-# A step takes seconds, and on a machine with much else to do minutes. A linker that never ended
-# was seen once, and it took the whole gate with it.
+# A step takes seconds, and on a machine with much else to do minutes. A linker (mold 1.10.1) that
+# never ends with one of our programs took whole gates with it.
 stuck_after=${ADDONS_STUCK_AFTER:-900}
 
 # end_stuck_step FILE: shows what a ninja of this script has been running for too long, ends it,
@@ -140,11 +140,11 @@ show_build_progress() {
     elif ((status <= 128)); then
       break
     fi
-    ((total)) || continue
     if [[ ${2:-} ]] && ((SECONDS - moved >= stuck_after)); then
       end_stuck_step "$2.stuck"
       moved=$SECONDS
     fi
+    ((total)) || continue
     left=''
     if ((total_weight > done_weight && finished < total)); then
       left=$(estimated_left $((SECONDS - began)) "$done_weight" "$total_weight" "$jobs" "$finished" "$total")

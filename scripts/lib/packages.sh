@@ -10,7 +10,7 @@ build_packages=(
   prometheus-cpp-dev zlib1g-dev libxxhash-dev libzstd-dev
 )
 # Tests without clusters.
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev iproute2)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev iproute2 lld)
 # Throwaway Ceph clusters, whose volumes are made with Ceph's own Python binding: the demo,
 # and the tests on real clusters.
 ceph_packages=(ceph-mon ceph-mgr ceph-osd ceph-common rbd-mirror python3 python3-rados python3-rbd)
@@ -38,7 +38,7 @@ micro_packages=(libbenchmark-dev)
 package_packages=(dpkg-dev debhelper)
 image_packages=(buildah mmdebstrap)
 # Not needed, but used when they are there.
-faster_packages=(ccache mold)
+faster_packages=(ccache lld)
 
 # packages_for PURPOSE...: prints the names, one per line. A purpose is a label of the
 # tests, or release, demo, browser, lint, fuzz, micro, package, image or faster.

@@ -22,6 +22,7 @@
 #include "server/page/view.h"
 #include "server/status_page.h"
 #include "watch/copy_state.h"
+#include "watch/watched_names.h"
 
 namespace addons {
 namespace {

@@ -13,6 +13,7 @@
 #include "server/page/html.h"
 #include "server/page/troubles.h"
 #include "server/page/view.h"
+#include "watch/watched_names.h"
 
 namespace addons {
 namespace {

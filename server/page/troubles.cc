@@ -13,10 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "base/shell_command.h"
 #include "server/page/documents.h"
 #include "server/page/html.h"
 #include "server/page/view.h"
 #include "watch/copy_state.h"
+#include "watch/watched_names.h"
 
 namespace addons {
 namespace {
@@ -273,13 +275,15 @@ Trouble PoolTroubles::Told(Kind kind, const Found& found) {
           found.command,
           "docs/runbooks/forced-promotion-unfinished.md"};
     case kRollback:
-      return {true,
-              "rollback",
-              absl::StrCat("a rollback to a point has not ended on ", volumes),
-              absl::StrCat("in ", places,
-                           ": what they hold is a mixture of two states"),
-              found.command,
-              "docs/runbooks/rollback-unfinished.md"};
+      return {
+          true,
+          "rollback",
+          absl::StrCat("a rollback to a point has not ended on ", volumes),
+          absl::StrCat(
+              "in ", places,
+              ": they do not hold what was asked for, so start no workload"),
+          found.command,
+          "docs/runbooks/rollback-unfinished.md"};
     case kDamaged:
       return {true,
               "damaged",

@@ -8,9 +8,10 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "base/shell_command.h"
 #include "server/page/html.h"
 #include "watch/copy_state.h"
+#include "watch/watched_names.h"
 
 namespace addons {
 namespace {
@@ -175,58 +176,9 @@ std::optional<int64_t> PeerSilentSeconds(const StatusPage& page,
   return std::max<int64_t>(0, SecondsBetween(*pool.peer_heard_at, page.now));
 }
 
-std::string SpecOf(const WatchedPool& pool, const WatchedImage& image) {
-  return absl::StrCat(pool.pool, "/",
-                      pool.rados_namespace.empty()
-                          ? ""
-                          : absl::StrCat(pool.rados_namespace, "/"),
-                      image.image);
-}
-
-std::string NameOf(const WatchedPool& pool, const WatchedImage& image) {
-  if (!image.claim.empty()) return image.claim;
-  if (!image.volume_name.empty()) return image.volume_name;
-  return SpecOf(pool, image);
-}
-
 std::string ArgumentFor(const WatchedPool& pool, const WatchedImage& image) {
   return ShellWord(image.volume_name.empty() ? SpecOf(pool, image)
                                              : image.volume_name);
-}
-
-std::string ShellWord(const std::string& text) {
-  const bool plain =
-      !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-        return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
-               absl::StrContains("-_./:", c);
-      });
-  if (plain) return text;
-  return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", R"('\'')"}}), "'");
-}
-
-WatchedNames::WatchedNames(const WatchSnapshot* watch) {
-  if (watch == nullptr) return;
-  for (const WatchedPool& pool : watch->pools) {
-    for (const WatchedImage& image : pool.images) {
-      if (image.volume_id.empty()) continue;
-      names_[image.volume_id] = addons::NameOf(pool, image);
-    }
-  }
-}
-
-std::string WatchedNames::NameOf(const std::string& volume_id) const {
-  const auto found = names_.find(volume_id);
-  return found == names_.end() ? volume_id : found->second;
-}
-
-std::string WatchedNames::Named(const std::string& object) const {
-  const size_t begin = object.find('\'');
-  const size_t end = object.rfind('\'');
-  if (begin == std::string::npos || end <= begin) return object;
-  const auto found = names_.find(object.substr(begin + 1, end - begin - 1));
-  if (found == names_.end()) return object;
-  return absl::StrCat(object.substr(0, begin + 1), found->second,
-                      object.substr(end));
 }
 
 }  // namespace addons

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -72,30 +71,9 @@ std::optional<int64_t> SilentSeconds(const StatusPage& page,
 /// How long no peer of a pool has been heard of, where none reports any more.
 std::optional<int64_t> PeerSilentSeconds(const StatusPage& page,
                                          const WatchedPool& pool);
-/// "pool/image" or "pool/namespace/image", as commands take it.
-std::string SpecOf(const WatchedPool& pool, const WatchedImage& image);
-/// What people call the volume: the claim, else the PersistentVolume, else
-/// "pool/image".
-std::string NameOf(const WatchedPool& pool, const WatchedImage& image);
 /// What a command takes for it: the PersistentVolume, else "pool/image"; in
 /// quotes where a shell wants them.
 std::string ArgumentFor(const WatchedPool& pool, const WatchedImage& image);
-/// `text` as one word of a shell's command line.
-std::string ShellWord(const std::string& text);
-
-/// What volumes are called, by their ids.
-class WatchedNames {
- public:
-  /// `watch` may be null.
-  explicit WatchedNames(const WatchSnapshot* watch);
-  /// "volume 'NAME'" of "volume 'ID'"; what is not known stays as it is.
-  std::string Named(const std::string& object) const;
-  /// The id itself when it is not known.
-  std::string NameOf(const std::string& volume_id) const;
-
- private:
-  std::map<std::string, std::string> names_;
-};
 
 }  // namespace addons
 

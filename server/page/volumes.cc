@@ -17,6 +17,7 @@
 #include "server/page/html.h"
 #include "server/page/query.h"
 #include "watch/copy_state.h"
+#include "watch/watched_names.h"
 
 namespace addons {
 namespace {

@@ -97,10 +97,10 @@ NodeVolume::NodeVolume(const std::string& exports,
     ok_ = true;
     return;
   }
-  const CommandResult made = filesystem == "xfs"
-                                 ? RunCommand({"mkfs.xfs", "-q", "-K", file_})
-                                 : RunCommand({"mkfs." + filesystem, "-q", "-F",
-                                               "-E", "nodiscard", file_});
+  const CommandResult made =
+      filesystem == "xfs" ? RunCommand({"mkfs.xfs", "-q", "-K", file_})
+                          : RunCommand({"mkfs." + filesystem, "-q", "-F", "-E",
+                                        "nodiscard,lazy_itable_init=0", file_});
   EXPECT_TRUE(made.ok) << made.output;
   ok_ = made.ok;
 }
@@ -155,11 +155,12 @@ std::string NodeVolume::Map() {
   return device;
 }
 
-bool NodeVolume::Mount(const std::string& directory) {
+bool NodeVolume::Mount(const std::string& directory,
+                       const std::string& options) {
   std::filesystem::create_directories(directory);
   // mount(8) makes a loop device that ends with its last mount.
   const CommandResult mounted =
-      RunCommand({"mount", "-o", "loop", file_, directory});
+      RunCommand({"mount", "-o", options, file_, directory});
   EXPECT_TRUE(mounted.ok) << mounted.output;
   if (mounted.ok) mounted_at_ = directory;
   return mounted.ok;

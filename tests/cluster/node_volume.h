@@ -50,8 +50,9 @@ class NodeVolume {
   std::string Map();
   /// Ends it.
   void Unmap() { loop_.Reset(); }
-  /// Mounts the filesystem at `directory`, which is made if need be.
-  bool Mount(const std::string& directory);
+  /// Mounts the filesystem at `directory`, which is made if need be; `options`
+  /// are those of mount(8).
+  bool Mount(const std::string& directory, const std::string& options = "loop");
   /// Writes `mebibytes` of noise to the filesystem and deletes it again, so
   /// that the image holds what the filesystem does not. It is mounted.
   void LeaveGarbage(int mebibytes);

@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "base/json.h"
 #include "base/status_macros.h"
 
@@ -102,11 +103,29 @@ RealBed::~RealBed() {
   if (!down.ok()) std::cerr << down.status() << std::endl;
 }
 
+std::string RealBed::NamespaceOn(const std::string& site,
+                                 const std::string& rados_namespace) {
+  const char* const remote = std::getenv("TESTBED_REMOTE_NAMESPACE");
+  return remote != nullptr && site == "b" && rados_namespace == kNamespace
+             ? remote
+             : rados_namespace;
+}
+
 absl::StatusOr<std::string> RealBed::Run(const std::string& command,
                                          const std::vector<std::string>& args,
                                          std::chrono::seconds limit) {
   std::vector<std::string> all = {command, dir_};
   all.insert(all.end(), args.begin(), args.end());
+  if (args.empty() || (command != "rbd" && command != "rados")) {
+    return RunTestbed(all, limit);
+  }
+  const std::string there = NamespaceOn(args[0], kNamespace);
+  for (std::string& argument : all) {
+    if (argument == kNamespace) argument = there;
+    absl::StrReplaceAll({{absl::StrCat(kPool, "/", kNamespace, "/"),
+                          absl::StrCat(kPool, "/", there, "/")}},
+                        &argument);
+  }
   return RunTestbed(all, limit);
 }
 

@@ -28,7 +28,8 @@ class RealBed {
   RealBed& operator=(const RealBed&) = delete;
 
   /// `scripts/testbed COMMAND <bed> ARGS...`; returns what it prints, without
-  /// the last line's end. It is ended after `limit` (zero: none).
+  /// the last line's end. It is ended after `limit` (zero: none). kNamespace in
+  /// the arguments of rbd and rados stands for that of the site, the first one.
   absl::StatusOr<std::string> Run(
       const std::string& command, const std::vector<std::string>& args,
       std::chrono::seconds limit = std::chrono::seconds(0));
@@ -48,6 +49,10 @@ class RealBed {
   std::string Path(const std::string& name) const { return dir_ + "/" + name; }
   static constexpr char kPool[] = "replicapool";
   static constexpr char kNamespace[] = "tenant1";
+  /// What `rados_namespace` is called on `site`: $TESTBED_REMOTE_NAMESPACE for
+  /// kNamespace on site b, where that is set.
+  static std::string NamespaceOn(const std::string& site,
+                                 const std::string& rados_namespace);
 
  private:
   explicit RealBed(std::string dir) : dir_(std::move(dir)) {}

@@ -11,7 +11,6 @@
 #include "absl/strings/str_split.h"
 #include "base/clock.h"
 #include "base/json.h"
-#include "reclaimspace/reclaimspace.grpc.pb.h"
 #include "tests/testing/http_get.h"
 
 namespace addons::testing {
@@ -111,33 +110,9 @@ void ReclaimBed::SetUpWith(const std::vector<std::string>& more_flags) {
 Reclaimed ReclaimBed::Reclaim(const TestVolume& volume,
                               const Parameters& parameters,
                               const std::string& site, milliseconds deadline) {
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + deadline);
-  ::reclaimspace::ControllerReclaimSpaceRequest request;
-  request.set_volume_id(volume.id(site));
-  for (const auto& [key, value] : parameters) {
-    (*request.mutable_parameters())[key] = value;
-  }
-  (*request.mutable_secrets())["userID"] = kNodeUser;
-  (*request.mutable_secrets())["userKey"] = NodeKeys().at(site);
-  ::reclaimspace::ControllerReclaimSpaceResponse response;
-  // Each call has a connection of its own, which a killed daemon does not spoil
-  // for the next one.
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  Reclaimed result;
-  result.status = ::reclaimspace::ReclaimSpaceController::NewStub(
-                      grpc::CreateCustomChannel(
-                          "unix:" + Daemon(site).socket(),
-                          grpc::InsecureChannelCredentials(), arguments))
-                      ->ControllerReclaimSpace(&context, request, &response);
-  if (response.has_pre_usage()) {
-    result.before = response.pre_usage().usage_bytes();
-  }
-  if (response.has_post_usage()) {
-    result.after = response.post_usage().usage_bytes();
-  }
-  return result;
+  return CallReclaim(
+      Daemon(site).socket(),
+      {volume.id(site), kNodeUser, NodeKeys().at(site), parameters, deadline});
 }
 
 grpc::Status ReclaimBed::ReclaimAtLast(const TestVolume& volume) {

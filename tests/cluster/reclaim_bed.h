@@ -5,11 +5,11 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "tests/cluster/reclaim_client.h"
 #include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
@@ -19,12 +19,6 @@ constexpr uint64_t kObject = 4 * kMiB;
 
 /// Noise without any run of zeros; the same `seed` gives the same.
 std::string RandomBytes(size_t size, uint64_t seed);
-
-struct Reclaimed {
-  grpc::Status status;
-  std::optional<int64_t> before;
-  std::optional<int64_t> after;
-};
 
 /// Writes all the while, on a thread and with a client of its own.
 class Writer {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -229,6 +230,26 @@ std::string TwoSitesTest::Rbd(const std::string& site,
   return Testbed("rbd", all);
 }
 
+std::string TwoSitesTest::Rados(const std::string& site,
+                                const TestVolume& volume,
+                                const std::vector<std::string>& args) {
+  std::vector<std::string> all = {site, "-p", RealBed::kPool, "-N",
+                                  volume.rados_namespace};
+  all.insert(all.end(), args.begin(), args.end());
+  return Testbed("rados", all);
+}
+
+void TwoSitesTest::Schedule(const std::string& site, const TestVolume& volume,
+                            const std::string& verb,
+                            const std::vector<std::string>& args) {
+  std::vector<std::string> all = {
+      "mirror",  "snapshot",     "schedule",    verb,
+      "--pool",  RealBed::kPool, "--namespace", volume.rados_namespace,
+      "--image", volume.image};
+  all.insert(all.end(), args.begin(), args.end());
+  Rbd(site, all);
+}
+
 void TwoSitesTest::Stop(const std::string& site, const std::string& daemon) {
   stopped_.emplace_back(site, daemon);
   Testbed("stop", {site, daemon});
@@ -275,10 +296,15 @@ TestVolume TwoSitesTest::MakeVolume(const std::vector<std::string>& flags) {
   static std::atomic<int> number = 0;  // several threads make volumes
   TestVolume volume;
   std::vector<std::string> args = {"a", absl::StrCat("pvc-test-", ++number)};
-  for (size_t i = 0; i + 1 < flags.size(); ++i) {
-    if (flags[i] == "--namespace") volume.rados_namespace = flags[i + 1];
-  }
   args.insert(args.end(), flags.begin(), flags.end());
+  const char* const everywhere = std::getenv("TESTBED_NAMESPACE");
+  if (everywhere != nullptr &&
+      std::find(flags.begin(), flags.end(), "--namespace") == flags.end()) {
+    args.insert(args.end(), {"--namespace", everywhere});
+  }
+  for (size_t i = 0; i + 1 < args.size(); ++i) {
+    if (args[i] == "--namespace") volume.rados_namespace = args[i + 1];
+  }
   volume.id_a = Testbed("volume", args);
   if (volume.id_a.size() > 36) {
     volume.image =
@@ -341,9 +367,9 @@ void TwoSitesTest::Synchronize(const std::string& primary,
 std::unique_ptr<Disk> TwoSitesTest::OpenDisk(const std::string& site,
                                              const TestVolume& volume,
                                              Disk::Mode mode) {
-  auto disk =
-      std::make_unique<Disk>(Bed().Path(site + "/ceph.conf"), RealBed::kPool,
-                             volume.rados_namespace, volume.image, mode);
+  auto disk = std::make_unique<Disk>(
+      Bed().Path(site + "/ceph.conf"), RealBed::kPool,
+      RealBed::NamespaceOn(site, volume.rados_namespace), volume.image, mode);
   EXPECT_EQ(disk->result(), 0) << "opening " << volume.image << " on " << site;
   return disk;
 }
@@ -436,7 +462,8 @@ std::string TwoSitesTest::Metadata(const std::string& site,
                                    const std::string& key) {
   // "rbd image-meta get" has the image open for writing, as a workload has.
   return Disk(Bed().Path(site + "/ceph.conf"), RealBed::kPool,
-              volume.rados_namespace, volume.image, Disk::Mode::kReadOnly)
+              RealBed::NamespaceOn(site, volume.rados_namespace), volume.image,
+              Disk::Mode::kReadOnly)
       .Metadata(key);
 }
 

@@ -78,6 +78,13 @@ class TwoSitesTest : public ::testing::Test {
   /// `rbd ARGS...` as administrator of `site`.
   static std::string Rbd(const std::string& site,
                          const std::vector<std::string>& args);
+  /// `rados ARGS...` of `site`, where the objects of `volume` are.
+  static std::string Rados(const std::string& site, const TestVolume& volume,
+                           const std::vector<std::string>& args);
+  /// `rbd mirror snapshot schedule VERB ARGS...` of this image alone.
+  static void Schedule(const std::string& site, const TestVolume& volume,
+                       const std::string& verb,
+                       const std::vector<std::string>& args = {});
   /// Stops (continues) a daemon of a site: mon, mgr, osd, rbd-mirror or all.
   /// What a test stopped is continued when it ends.
   void Stop(const std::string& site, const std::string& daemon);
@@ -101,6 +108,7 @@ class TwoSitesTest : public ::testing::Test {
   // --- volumes
 
   /// On site a, not replicated. `flags` as of `testbed volume`.
+  /// $TESTBED_NAMESPACE: in that RADOS namespace, where they name none.
   static TestVolume MakeVolume(const std::vector<std::string>& flags = {});
   /// An image on site a full of data, with a snapshot "origin" to clone from;
   /// returns "pool/NAME".

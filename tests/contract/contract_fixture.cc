@@ -209,7 +209,7 @@ void ContractTest::NeedMirrored(const std::string& name) {
     for (const char* const each :
          {kStanding, kSnapshots, kProgress, kOfKind, kFailover, kDemoted,
           kForced, kDisabled, kAbandoned, kLimited, kRoom, kWaiting, kLeft,
-          kPoint}) {
+          kNoted, kPoint}) {
       ASSERT_OK(bed().CreateImage(kA, each, kBytes));
       ASSERT_OK(bed().Write(kA, each, 1));
       ASSERT_OK(Change(kA, each, [](Image& image) {

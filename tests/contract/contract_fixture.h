@@ -73,6 +73,7 @@ class ContractTest : public ::testing::TestWithParam<BedFactory> {
   static constexpr const char* kRoom = "contract-room";
   static constexpr const char* kWaiting = "contract-waiting";
   static constexpr const char* kLeft = "contract-left";
+  static constexpr const char* kNoted = "contract-noted";
   static constexpr const char* kPoint = "contract-snapshot";
 
   static void TearDownTestSuite() { Shared().reset(); }

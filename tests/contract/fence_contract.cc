@@ -154,8 +154,9 @@ TEST_P(FenceContractTest, ExpiryWithoutADecimalPointIsRefused) {
 TEST_P(FenceContractTest, AnOldMapTellsWhenAnEntryBegan) {
   constexpr double kExpiry = 94670856;
   const uint64_t before = OsdDump()["epoch"].get<uint64_t>();
-  ASSERT_OK(Blocklist("add", "10.207.0.1/32", true, kExpiry));
+  // The cluster makes maps of its own, too: the entry's is not the next one.
   ASSERT_OK(Blocklist("add", "10.207.0.2/32", true, kExpiry));
+  ASSERT_OK(Blocklist("add", "10.207.0.1/32", true, kExpiry));
   const auto newest = ReadOsdMap(cluster());
   ASSERT_OK(newest);
   ASSERT_GT(newest->epoch, before);
@@ -173,8 +174,8 @@ TEST_P(FenceContractTest, AnOldMapTellsWhenAnEntryBegan) {
     ASSERT_OK(map);
     EXPECT_EQ(map->epoch, epoch);
     const BlocklistEntry* const then = entry_of(*map);
-    EXPECT_EQ(then == nullptr, epoch == before) << epoch;
     if (then == nullptr) continue;
+    EXPECT_GT(epoch, before);
     found = true;
     EXPECT_EQ(*then, *entry);
     const absl::Duration lasts = *then->until - map->modified;

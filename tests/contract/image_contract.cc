@@ -55,6 +55,9 @@ TEST_P(ContractTest, IdAndSizeAreToldWithoutOpeningTheImage) {
   const auto id = FindImageId(*pool, ImageName(kStanding));
   ASSERT_OK(id);
   EXPECT_EQ(*id, (*image)->Id().value());
+  EXPECT_EQ(FindImageName(*pool, *id).value(), ImageName(kStanding));
+  EXPECT_THAT(FindImageName(*pool, "ffffffff"),
+              StatusIs(absl::StatusCode::kNotFound));
   const auto size = ReadImageSize(*pool, ImageName(kStanding));
   ASSERT_OK(size);
   EXPECT_EQ(*size, (*image)->Size()->bytes);

@@ -244,6 +244,33 @@ TEST_P(ContractTest, SecondarysMetadataIsNotChangedEither) {
   }
 }
 
+// What a promotion notes before the image is primary.
+TEST_P(ContractTest, ASecondarysMetadataIsChangedPastLibrbd) {
+  ASSERT_NO_FATAL_FAILURE(NeedMirrored(kNoted));
+  const auto change = [this](Site site,
+                             const std::optional<std::string>& value) {
+    return Change(site, kNoted, [&](Image& image) {
+      return image.ChangeMetadataOfSecondary({{"rbd-addons.note", value}});
+    });
+  };
+  EXPECT_THAT(change(kA, "v"), HasErrno(EAGAIN));
+  EXPECT_OK(change(kB, "v"));
+  const auto noted = [] {
+    const auto value = Look(kB, kNoted)->Metadata("rbd-addons.note");
+    return value.ok() ? value->value_or("none") : "unread";
+  };
+  EXPECT_EQ(noted(), "v");
+  EXPECT_OK(change(kB, std::nullopt));
+  EXPECT_EQ(noted(), "none");
+  // What the primary has not goes with the next copy.
+  EXPECT_OK(change(kB, "v"));
+  EXPECT_OK(Change(kA, kNoted, [](Image& image) {
+    return image.CreateMirrorSnapshot().status();
+  }));
+  EXPECT_TRUE(
+      bed().WaitFor([&noted] { return noted() == "none"; }, kCopyLimit));
+}
+
 TEST_P(ContractTest, PrimaryIsWatchedByThePeersDaemonOnly) {
   ASSERT_NO_FATAL_FAILURE(NeedMirrored(kStanding));
   const auto watched = [] {

@@ -61,8 +61,10 @@ class Gather(unittest.TestCase):
 
     def test_what_is_in_it(self):
         path = self.new_file("it.tar")
+        self.model.make("log something happened volume=v1")
         _, said = self.gather("--output", path, code=0)
         files = self.files(path)
+        self.assertRegex(files["this-site/log.txt"], r"(?m)^\S+T\S+ warning something happened volume=v1$")
         index = files["index.txt"]
         for name in files:
             if name != "index.txt":
@@ -104,12 +106,14 @@ class Gather(unittest.TestCase):
         entries[0]["remark"] = " ".join(encoded(self.key)[:2] + encoded(OTHER_KEY)[:2])
         entries[0]["rbd"] = {"password": "SENTINEL-of-a-password"}
         config.write_text(json.dumps(entries))
+        self.model.make("log no key belongs here: " + " ".join(encoded(self.key)[:2] + encoded(OTHER_KEY)[:2]))
         path = self.new_file("it.tar")
         _, said = self.gather("--output", path, code=0)
         files = self.files(path)
         # It looked at that file, and kept what is none.
         self.assertIn('"adminKey": "***"', files["this-site/configuration/config.json"])
         self.assertIn('"remark": "*** *** *** ***"', files["this-site/configuration/config.json"])
+        self.assertIn("no key belongs here: *** *** *** ***\n", files["this-site/log.txt"])
         whole = path.read_bytes() + said.encode()
         for key in encoded(self.key) + encoded(OTHER_KEY) + ["SENTINEL"]:
             self.assertNotIn(key.encode(), whole)

@@ -658,6 +658,20 @@ class Questions(Case):
                 self.api.commands.clear()
         self.api.stop()
 
+    def test_ctrl_c_is_heard_just_before_the_waiting(self):
+        plugin = PLUGIN.read_text()
+        functions = "\n".join(re.search(rf"^{name}\(\) {{.*?^}}$", plugin, re.M | re.S).group()
+                              for name in ("stop_waiting", "relay"))
+        for shell in self.SHELLS:
+            with self.subTest(shell=shell):
+                posix = {"bash": ["bash", "--posix"], "busybox": ["busybox", "sh"]}.get(shell, [shell])
+                done = subprocess.run(
+                    [*posix, "-c", functions + """
+                     in_pod() { exec sleep 90; }
+                     wait() { kill -s INT $$; kill -s INT $$; command wait "$@"; }
+                     relay info"""], input="nobody\n", text=True, timeout=60, capture_output=True)
+                self.assertEqual(done.returncode, 143, done.stderr)
+
     def test_a_command_in_the_pod_ends_with_its_client(self):
         # As when the connection breaks: nobody says anything to the pod any more.
         process = subprocess.Popen(["kubectl", "rbd-addons", "operations", "--watch=60"], env=self.environment,

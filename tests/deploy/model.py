@@ -69,7 +69,7 @@ class Model:
         self.place.cleanup()
 
     def make(self, trouble):
-        """Makes a trouble that the model knows; "mend ..." ends it."""
+        """Makes a trouble that the model knows; "mend ..." ends it. "log ..." is a line of its log."""
         print(trouble, file=self.process.stdin, flush=True)
         if self.process.stdout.readline() != "done\n":
             raise AssertionError(f"the model did not do '{trouble}'")

@@ -10,7 +10,8 @@
 // Prints one line of JSON when it serves: the address of its metrics and the
 // ids of the volumes. Simulated time goes as fast as real time. Ends with its
 // standard input, each line of which is a trouble of Troubles() that is to be
-// made, or mended ("mend NAME"); `done` is printed when it was.
+// made, or mended ("mend NAME"), or a line for its log ("log LINE"); `done` is
+// printed when it was.
 
 #include <chrono>
 #include <cstdint>
@@ -174,6 +175,10 @@ const std::map<std::string, Trouble>& Troubles() {
 /// Does what a line of the standard input says; false: it is not understood.
 bool Obey(const std::string& line, FakeWorld& world, MirroredPair& pair) {
   absl::string_view name = line;
+  if (absl::ConsumePrefix(&name, "log ")) {
+    Log().warn("{}", std::string(name));
+    return true;
+  }
   const bool mend = absl::ConsumePrefix(&name, "mend ");
   const auto trouble = Troubles().find(std::string(name));
   if (trouble == Troubles().end()) return false;

@@ -197,10 +197,22 @@ absl::Status FakeImage::ChangeMetadata(const MetadataChanges& changes) {
     }
     return absl::OkStatus();
   }
+  return ChangeMetadataWhere(/*secondary=*/false, changes);
+}
+
+absl::Status FakeImage::ChangeMetadataOfSecondary(
+    const MetadataChanges& changes) {
+  return ChangeMetadataWhere(/*secondary=*/true, changes);
+}
+
+absl::Status FakeImage::ChangeMetadataWhere(bool secondary,
+                                            const MetadataChanges& changes) {
   return Mutate("rbd.metadata_set", "change the metadata of",
                 [&](Model&, Site&, SteadyDuration*) {
                   // As in the header's own comparison.
-                  if (image_->read_only()) return -EROFS;
+                  if (image_->read_only() != secondary) {
+                    return secondary ? -EAGAIN : -EROFS;
+                  }
                   for (const auto& [key, value] : changes) {
                     if (value.has_value()) {
                       image_->metadata[key] = *value;

@@ -67,6 +67,8 @@ class FakeImage final : public Image {
   absl::StatusOr<std::map<std::string, std::string>> ListMetadata(
       const std::string& prefix) override;
   absl::Status ChangeMetadata(const MetadataChanges& changes) override;
+  absl::Status ChangeMetadataOfSecondary(
+      const MetadataChanges& changes) override;
   absl::Status SetMetadata(const std::string& key,
                            const std::string& value) override;
   absl::Status RemoveMetadata(const std::string& key) override;
@@ -105,6 +107,8 @@ class FakeImage final : public Image {
                                        const ProgressFn& progress) override;
 
  private:
+  absl::Status ChangeMetadataWhere(bool secondary,
+                                   const MetadataChanges& changes);
   /// What a call looks at: the handle, mirroring objects, the image's header.
   enum class Use { kMemory, kRead, kHeader, kMutate };
 

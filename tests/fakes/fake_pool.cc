@@ -44,6 +44,11 @@ std::optional<std::string> NotedByLibrbd(const model::Namespace& space,
     if (image == space.images.end()) return std::nullopt;
     return EncodeText(image->second->id);
   }
+  if (object == "rbd_directory" && absl::ConsumePrefix(&rest, "id_")) {
+    const auto image = Model::FindImageById(space, std::string(rest));
+    if (image == nullptr) return std::nullopt;
+    return EncodeText(image->name);
+  }
   if (object == "rbd_group_directory" && absl::ConsumePrefix(&rest, "id_")) {
     if (!space.groups.contains(std::string(rest))) return std::nullopt;
     return EncodeText(rest);

@@ -85,6 +85,15 @@ void FakeSite::RemoveImage(const std::string& image) {
   Space(*found).images.erase(image);
 }
 
+void FakeSite::RenameImage(const std::string& image, const std::string& name) {
+  MutexLock lock(world_.mutex_);
+  const auto found = Find(image);
+  auto& images = Space(*found).images;
+  images.erase(image);
+  found->name = name;
+  images.emplace(name, found);
+}
+
 bool FakeSite::HasImage(const std::string& image) const {
   MutexLock lock(world_.mutex_);
   return model::Model::FindImage(site_, image) != nullptr;

@@ -46,6 +46,8 @@ class FakeSite {
                 const std::string& image, uint64_t bytes = uint64_t{256} << 20);
   void AddClone(const std::string& parent, const std::string& clone);
   void RemoveImage(const std::string& image);
+  /// `rbd rename`; the peer's copy keeps its name.
+  void RenameImage(const std::string& image, const std::string& name);
   bool HasImage(const std::string& image) const;
   std::string ImageId(const std::string& image) const;
   void SetOmap(const std::string& pool, const std::string& rados_namespace,

@@ -493,7 +493,7 @@ absl::Status Rig::Trim(FakeSite& site) {
             node_.Environment(process.environment().resolver, process.config()),
             request);
         if (!result.ok()) return result.status();
-        said_ = absl::StrCat(result->trimmed_bytes, " trimmed");
+        said_ = absl::StrCat(result->asked_bytes, " trimmed");
         return absl::OkStatus();
       });
   return AbortedIfTransient(status);

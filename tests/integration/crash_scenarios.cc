@@ -7,7 +7,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "reclaimspace/reclaimspace.grpc.pb.h"
+#include "tests/cluster/reclaim_client.h"
 #include "tests/cluster/volume_group_client.h"
 #include "tests/integration/crash_enumeration.h"
 #include "tests/rpc/fence_call.h"
@@ -76,17 +76,9 @@ grpc::Status Fence(const std::string& socket, const std::string& method,
 }
 
 grpc::Status Reclaim(const std::string& socket, const TestVolume& volume) {
-  ::reclaimspace::ControllerReclaimSpaceRequest request;
-  request.set_volume_id(volume.id_a);
   const CephUserRef user = Bed().User("a");
-  (*request.mutable_secrets())["userID"] = user->id;
-  (*request.mutable_secrets())["userKey"] = user->key.Reveal();
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() +
-                       std::chrono::seconds(60));
-  ::reclaimspace::ControllerReclaimSpaceResponse response;
-  return ::reclaimspace::ReclaimSpaceController::NewStub(ChannelTo(socket))
-      ->ControllerReclaimSpace(&context, request, &response);
+  return CallReclaim(socket, {volume.id_a, user->id, user->key.Reveal()})
+      .status;
 }
 
 using Preparation = std::function<void(CrashBed&, CrashSubject&)>;

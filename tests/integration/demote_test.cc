@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "base/json.h"
+#include "tests/cluster/nvmeof_notes.h"
 #include "tests/cluster/two_sites.h"
 
 namespace addons::testing {
@@ -68,13 +69,7 @@ TEST_F(DemoteTest, RefusesAnImageThatIsOpenAndLeavesItsWorkloadAlone) {
 // its site, also when the image was a copy in between.
 TEST_F(DemoteTest, WhereAGatewayExportsTheImageIsToldOnItsSite) {
   const TestVolume volume = MakeReplicatedVolume();
-  const std::map<std::string, std::string> noted = {
-      {".rbd.nvmeof.SubsystemNQN", "nqn.2016-06.io.spdk:site-a"},
-      {".rbd.nvmeof.NamespaceID", "3"},
-      {".rbd.nvmeof.NamespaceUUID", "7c9a1b3e-0000-4000-8000-000000000003"},
-      {".rbd.nvmeof.listeners", R"([{"address":"127.0.0.1","port":4420}])"},
-      {".rbd.nvmeof.GatewayAddress", "127.0.0.1"},
-      {".rbd.nvmeof.GatewayPort", "5500"}};
+  const std::map<std::string, std::string> noted = NvmeofNotes("3");
   for (const auto& [key, value] : noted) {
     Rbd("a", {"image-meta", "set", ImageSpec(volume), key, value});
   }

@@ -142,8 +142,7 @@ TEST_F(ScheduleTest, TheWantedOneReplacesAnyOther) {
   EXPECT_EQ(promoted(Every("24h")), "every 1d")
       << "the same, written otherwise";
   // Somebody added one by hand.
-  Rbd("a", {"mirror", "snapshot", "schedule", "add", "--pool", RealBed::kPool,
-            "--image", volume.image, "9h"});
+  Schedule("a", volume, "add", {"9h"});
   EXPECT_EQ(promoted(Every("1d")), "every 1d");
 }
 
@@ -151,8 +150,7 @@ TEST_F(ScheduleTest, ItIsThereForTheImageThatAResyncMade) {
   const TestVolume volume = MakeSplitBrain();
   ASSERT_THAT(Promote("b", volume, false, Every("4h")), HasCode(Code::OK));
   // Of the time when this site was primary; the manager keeps it under the id.
-  Rbd("a", {"mirror", "snapshot", "schedule", "add", "--pool", RealBed::kPool,
-            "--image", volume.image, "7h"});
+  Schedule("a", volume, "add", {"7h"});
   const std::string old_id = ImageId("a", volume);
   const auto levels = [] {
     return Testbed("rados", {"a", "-p", RealBed::kPool, "listomapkeys",

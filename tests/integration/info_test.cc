@@ -94,8 +94,7 @@ TEST_F(InfoTest, APrimaryWithoutAScheduleIsDegraded) {
 TEST_F(InfoTest, AScheduleThatTheManagerLostIsSetAgain) {
   const TestVolume volume =
       MakeReplicatedVolume({{"schedulingInterval", "5m"}});
-  Rbd("a", {"mirror", "snapshot", "schedule", "remove", "--pool",
-            RealBed::kPool, "--image", volume.image});
+  Schedule("a", volume, "remove");
   ASSERT_EQ(Schedules("a", volume), "");
   Synchronize("a", volume);
   WaitFor("a", volume, Response::HEALTHY);

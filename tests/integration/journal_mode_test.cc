@@ -21,9 +21,9 @@ class JournalModeTest : public TwoSitesTest {
   /// How many tags the journal of the copy on site b has had.
   static int Tags(const TestVolume& volume) {
     const std::string file = Bed().Path("tags");
-    Testbed("rados", {"b", "-p", RealBed::kPool, "getomapval",
-                      absl::StrCat("journal.", ImageId("b", volume)),
-                      "next_tag_tid", file});
+    Rados("b", volume,
+          {"getomapval", absl::StrCat("journal.", ImageId("b", volume)),
+           "next_tag_tid", file});
     std::ifstream input(file, std::ios::binary);
     const std::string value(std::istreambuf_iterator<char>(input), {});
     EXPECT_EQ(value.size(), 8U);

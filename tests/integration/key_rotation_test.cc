@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -18,6 +19,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/json.h"
@@ -44,6 +47,36 @@ using Request = ::encryptionkeyrotation::EncryptionKeyRotateRequest;
 constexpr char kSecret[] = "of the Secret";
 constexpr char kFirst[] = "the first passphrase";
 constexpr char kKey[] = "rbd.csi.ceph.com/dek";
+
+/// Whether a process has `text` somewhere in what it may write.
+bool HasInMemory(pid_t pid, const std::string& text) {
+  constexpr uint64_t kPiece = uint64_t{1} << 20;
+  std::ifstream maps(absl::StrCat("/proc/", pid, "/maps"));
+  std::ifstream memory(absl::StrCat("/proc/", pid, "/mem"), std::ios::binary);
+  std::string line;
+  while (std::getline(maps, line)) {
+    // "55d0c0a00000-55d0c0a21000 rw-p ..."
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    const std::vector<std::string> words = absl::StrSplit(line, ' ');
+    const std::vector<std::string> range = absl::StrSplit(words[0], '-');
+    if (range.size() != 2 || !absl::SimpleHexAtoi(range[0], &begin) ||
+        !absl::SimpleHexAtoi(range[1], &end) ||
+        !absl::StartsWith(words[1], "rw")) {
+      continue;
+    }
+    // In pieces that overlap.
+    for (uint64_t at = begin; at < end; at += kPiece) {
+      std::string bytes(std::min(end - at, kPiece + text.size()), '\0');
+      memory.clear();
+      memory.seekg(static_cast<std::streamoff>(at));
+      memory.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      bytes.resize(static_cast<size_t>(memory.gcount()));
+      if (bytes.find(text) != std::string::npos) return true;
+    }
+  }
+  return false;
+}
 
 class KeyRotationOnNodeTest : public ::testing::Test {
  public:
@@ -214,6 +247,24 @@ TEST_F(KeyRotationOnNodeTest, EachRotationEndsTheKeyBefore) {
   for (const std::string& secret :
        {std::string(kFirst), std::string(kSecret), second, InKms()}) {
     EXPECT_THAT(daemon_->Log(), Not(HasSubstr(secret)));
+  }
+}
+
+// The passphrase of the request's secret is not looked for: gRPC keeps what it
+// has read from a socket for as long as it likes.
+TEST_F(KeyRotationOnNodeTest, NoPassphraseOfAVolumeStaysInMemory) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer has terabytes of shadow memory";
+#endif
+  MakeLuks2();
+  ASSERT_TRUE(Call().ok());
+  const std::string second = InKms();
+  ASSERT_TRUE(Call().ok());
+  EXPECT_TRUE(HasInMemory(daemon_->pid(), volume_->image()));
+  // glibc overwrites the first 16 bytes of what is freed.
+  for (const std::string& passphrase : {second, InKms()}) {
+    ASSERT_EQ(passphrase.size(), 28U);
+    EXPECT_FALSE(HasInMemory(daemon_->pid(), passphrase.substr(16)));
   }
 }
 

@@ -16,6 +16,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::Each;
@@ -103,8 +104,11 @@ TEST_F(PlannedMoveTest, WaitsForADemotionThatIsStillUnderWay) {
 }
 
 TEST_F(PlannedMoveTest, MovesAVolumeOfARadosNamespace) {
-  MoveThereAndBack(
-      MakeReplicatedVolume({}, {"--namespace", RealBed::kNamespace}));
+  const TestVolume volume = MakeReplicatedVolume(
+      {{"schedulingInterval", "7h"}}, {"--namespace", RealBed::kNamespace});
+  MoveThereAndBack(volume);
+  // Neither of the promotions asked for one.
+  EXPECT_THAT(Schedules("b", volume), HasSubstr("every 7h"));
 }
 
 TEST_F(PlannedMoveTest, MovesAVolumeWithADataPool) {
@@ -113,6 +117,37 @@ TEST_F(PlannedMoveTest, MovesAVolumeWithADataPool) {
 
 TEST_F(PlannedMoveTest, MovesAVolumeInJournalMode) {
   MoveThereAndBack(MakeJournaledVolume(), kJournalMode);
+}
+
+// The journal has the old name, and mirroring brings the new one.
+TEST_F(PlannedMoveTest, ARenamedImageIsNamedOnBothSitesAndMovesAfterwards) {
+  const TestVolume volume = MakeReplicatedVolume();
+  MoveThereAndBack(volume);
+  const std::string spec = ImageSpec(volume);
+  const std::string renamed =
+      absl::StrCat(spec.substr(0, spec.rfind('/')), "/mine");
+  const auto rename = [](const std::string& from, const std::string& to) {
+    Rbd("a", {"rename", from, to});
+    Rbd("a", {"mirror", "image", "snapshot", to});
+  };
+  rename(spec, renamed);
+  ASSERT_TRUE(Eventually([&] { return MirrorState("b", volume) == "absent"; },
+                         seconds(60)));
+
+  for (const char* site : {"a", "b"}) {
+    for (const grpc::Status& answer :
+         {Demote(site, volume), Promote(site, volume), Disable(site, volume)}) {
+      EXPECT_THAT(answer, HasCode(Code::UNAVAILABLE));
+      EXPECT_THAT(answer.error_message(),
+                  AllOf(HasSubstr("`rbd rename replicapool/"),
+                        HasSubstr("/mine replicapool/")));
+    }
+  }
+
+  rename(renamed, spec);
+  ASSERT_TRUE(Eventually([&] { return MirrorState("b", volume) != "absent"; },
+                         seconds(60)));
+  MoveThereAndBack(volume);
 }
 
 /// Moves while a daemon that takes part does not run.

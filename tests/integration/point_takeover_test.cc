@@ -766,9 +766,7 @@ class LongPointTakeoverTest : public TwoSitesTest {
     std::string told = absl::StrCat(
         "--- ", volume.image, " on site ", site, "\n",
         Rbd(site, {"snap", "ls", "--all", ImageSpec(volume)}), "\n", object,
-        ":\n",
-        Testbed("rados", {site, "-p", RealBed::kPool, "listsnaps", object}),
-        "\n");
+        ":\n", Rados(site, volume, {"listsnaps", object}), "\n");
     const auto open = reader.Open(volume);
     if (!open.has_value()) return;
     const auto all = open->image->Snapshots();

@@ -164,7 +164,7 @@ TEST_F(PointsProofTest, AFlippedBitIsFoundWhereItIs) {
   const TempDir dir;
   const std::string file = dir.File("object");
   const std::string object = DataObject("b", volume, 2);
-  Testbed("rados", {"b", "-p", RealBed::kPool, "get", object, file});
+  Rados("b", volume, {"get", object, file});
   std::string bytes;
   {
     std::ifstream in(file, std::ios::binary);
@@ -173,7 +173,7 @@ TEST_F(PointsProofTest, AFlippedBitIsFoundWhereItIs) {
   ASSERT_GT(bytes.size(), 5000U);
   bytes[5000] = static_cast<char>(bytes[5000] ^ 1);
   std::ofstream(file, std::ios::binary) << bytes;
-  Testbed("rados", {"b", "-p", RealBed::kPool, "put", object, file});
+  Rados("b", volume, {"put", object, file});
   MakePoint(volume, "first");
   const Verified verified = Verify("b", volume);
   EXPECT_EQ(verified.code, 9);
@@ -316,6 +316,64 @@ TEST_F(PointsProofTest, ARollbackThatDiedGoesOnWhereTheOtherSiteTakesOver) {
   // And so it would have been here.
   EXPECT_EQ(roll_back("a").code, 0);
   EXPECT_EQ(Content("a", volume), good);
+}
+
+TEST_F(PointsProofTest, ATakeoverGoesBackToAPoint) {
+  const TestVolume volume = MakeReplicatedVolume(ScheduleNotDue());
+  const auto write = [&volume](uint64_t first, uint64_t last, char byte) {
+    const auto disk = OpenDisk("a", volume);
+    for (uint64_t i = first; i < last; ++i) {
+      ASSERT_EQ(disk->Write(i * kObject, std::string(kObject, byte)), 0);
+    }
+  };
+  write(0, 6, 'a');
+  Synchronize("a", volume);
+  MakePoint(volume, "good");
+  const std::string good = Content("a", volume);
+  // Changed, and new.
+  write(2, 9, 'X');
+  Synchronize("a", volume);
+  const std::string bad = Content("a", volume);
+  ASSERT_NE(bad, good);
+  ASSERT_EQ(Content("b", volume), bad);
+
+  const auto take_over = [&volume](const std::string& point) {
+    return On("b", {"promote", volume.id("b"), "--force", "--point", point,
+                    "--yes", "--timeout", "240"});
+  };
+  const CliResult refused = take_over("better");
+  EXPECT_EQ(refused.code, Code::INVALID_ARGUMENT);
+  EXPECT_THAT(refused.err, HasSubstr("good"));
+  EXPECT_FALSE(IsPrimary("b", volume));
+  const CliResult taken = take_over("good");
+  ASSERT_EQ(taken.code, 0) << taken.err;
+  EXPECT_TRUE(IsPrimary("b", volume));
+  EXPECT_EQ(Content("b", volume), good);
+  EXPECT_EQ(Metadata("b", volume, "rbd-addons.rollback"), "");
+  EXPECT_THAT(Promote("b", volume, true), HasCode(Code::OK));
+  const std::string snapshots = Rbd("b", {"snap", "ls", ImageSpec(volume)});
+  const std::string prefix = "rbd-addons.point.";
+  const size_t at = snapshots.find(prefix + "before-20");
+  ASSERT_NE(at, std::string::npos) << snapshots;
+  EXPECT_EQ(snapshots.find(prefix + "good"), std::string::npos) << snapshots;
+
+  // The other site gets the same, beside the point that is kept.
+  EXPECT_THAT(Demote("a", volume), HasCode(Code::OK));
+  const CliResult copied = On(
+      "a", {"resync", volume.id("a"), "--force", "--yes", "--timeout", "300"});
+  EXPECT_EQ(copied.code, 0) << copied.err;
+  EXPECT_EQ(Content("a", volume), good);
+
+  // And what was given up can be had back, on both.
+  const size_t name = at + prefix.size();
+  const std::string kept =
+      snapshots.substr(name, snapshots.find(' ', name) - name);
+  const CliResult back = On("b", {"point", "rollback", volume.id("b"), kept,
+                                  "--discard", "--yes", "--timeout", "120"});
+  EXPECT_EQ(back.code, 0) << back.err;
+  EXPECT_EQ(Content("b", volume), bad);
+  Synchronize("b", volume);
+  EXPECT_EQ(Content("a", volume), bad);
 }
 
 // The passphrase of today does not open a header of then.

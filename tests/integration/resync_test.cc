@@ -196,8 +196,8 @@ TEST_F(ResyncTest, ARequestInJournalModeIsSeenAndGoesWithAForcedPromotion) {
   Rbd("b", {"mirror", "image", "resync", ImageSpec(volume)});
   const auto flag = [&] {
     const std::string file = Bed().Path("journal-client");
-    Testbed("rados", {"b", "-p", RealBed::kPool, "getomapval",
-                      "journal." + ImageId("b", volume), "client_", file});
+    Rados("b", volume,
+          {"getomapval", "journal." + ImageId("b", volume), "client_", file});
     std::ifstream input(file, std::ios::binary);
     const std::string client(std::istreambuf_iterator<char>(input), {});
     const auto offset = ResyncFlagOffset(client);

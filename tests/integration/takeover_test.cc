@@ -56,8 +56,7 @@ TEST_F(TakeoverTest, ALivingPrimaryIsForcedAsideAfterTheSettleTime) {
   EXPECT_FALSE(IsPrimary("b", volume));
 
   // From here on no further snapshot is taken.
-  Rbd("a", {"mirror", "snapshot", "schedule", "rm", "--pool", RealBed::kPool,
-            "--image", volume.image});
+  Schedule("a", volume, "rm");
   Write("a", volume, "copied");
   Synchronize("a", volume);
   Write("a", volume, "lost");

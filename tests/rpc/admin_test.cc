@@ -258,12 +258,21 @@ TEST_F(AdminTest, TheCommandLineFindsTheSocketInTheEnvironment) {
 
 TEST_F(AdminTest, WrongUseOfTheCommandLineIsSaid) {
   for (const std::vector<std::string>& wrong :
-       {std::vector<std::string>{"cancel"},
-        {"cancel", "x"},
-        {"cancel", "0"},
-        {"operations", "more"}}) {
+       {std::vector<std::string>{"cancel"}, {"operations", "more"}}) {
     EXPECT_EQ(Run(wrong), kCliUsage);
     EXPECT_THAT(err_.str(), Not(::testing::IsEmpty()));
+  }
+}
+
+TEST_F(AdminTest, WhatIsNoOperationsIdIsSaidInAShortLine) {
+  for (const std::string id :
+       {"x", "0", "-1", "1.5", "99999999999999999999", "two\nlines"}) {
+    EXPECT_EQ(Run({"cancel", id}), kCliUsage) << id;
+    const std::string line = err_.str().substr(0, err_.str().find('\n'));
+    EXPECT_THAT(line, HasSubstr("' is no operation's id; `rbd-addons "
+                                "operations` shows them"))
+        << id;
+    EXPECT_LT(line.size(), 100U) << line;
   }
 }
 

@@ -136,6 +136,10 @@ TEST_F(CliAdoptTest, WrongUseChangesNothing) {
   EXPECT_THAT(err_.str(), HasSubstr("is neither POOL/IMAGE"));
   EXPECT_EQ(Run({"adopt", spec_, "--pool", kPool}), kCliUsage);
   EXPECT_EQ(Run({"adopt", spec_, "--rados-namespace", "x"}), kCliUsage);
+  // What is not there is told, and not what its value is taken for.
+  EXPECT_EQ(Run({"check-failover", "--pool", kPool, "--namespace", "x"}),
+            kCliUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("not expected: --namespace"));
   EXPECT_EQ(Run({"adopt", spec_, "--encryption-type", "block"}), kCliUsage);
   EXPECT_EQ(Run({"adopt", spec_, "--kms", "k", "--encryption-type", "all"}),
             kCliUsage);

@@ -229,7 +229,7 @@ TEST_F(CliInspectionTest, AGroupIsItsMembersAndOneAnswer) {
       << out_.str() << err_.str();
   EXPECT_THAT(out_.str(),
               AllOf(StartsWith(named_ + " (demoted)\n"),
-                    HasSubstr("\ngroup " + group +
+                    HasSubstr("\ngroup vgrcontent-1"
                               " (1 member)\n  planned   works: 1 ready\n")));
   // One that is not there leaves the answer about the other, and no zero.
   const std::string stranger =

@@ -8,8 +8,12 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "cli/streams.h"
 #include "tests/rpc/cli_fixture.h"
 
@@ -96,6 +100,80 @@ TEST_F(CliNamesTest, AnIdIsTakenAsItIs) {
   EXPECT_EQ(Run({"info", server_.id}), 0) << err_.str();
   EXPECT_THAT(err_.str(), IsEmpty());
   EXPECT_EQ(Run({"info", server_.id, "--pool", "replicapool"}), kCliUsage);
+}
+
+/// On the site where the volumes are primary, so that verbs have work to do.
+class CliTypedNamesTest : public CliVerbTest {
+ protected:
+  CliTypedNamesTest() {
+    server_.AddMirroredGroup();
+    server_.world.Advance(std::chrono::minutes(1));
+    server_.world.AdvanceToSecond(30);
+  }
+  /// What a person reads, but for the lines that say which volume is meant.
+  std::string Shown() const {
+    std::string shown = out_.str();
+    for (const absl::string_view line : absl::StrSplit(err_.str(), '\n')) {
+      if (!absl::StrContains(line, " (image ")) {
+        absl::StrAppend(&shown, line, "\n");
+      }
+    }
+    return shown;
+  }
+
+  const std::string one_ = MirroredPair::RequestName(ReplicationServer::kUuid);
+  const std::string two_ = absl::StrCat("replicapool/", server_.second_image);
+};
+
+TEST_F(CliTypedNamesTest, VerbsShowWhatWasTypedAndIdsOnlyWhereTheyAreWide) {
+  struct Case {
+    std::vector<std::string> typed;
+    int code = 0;
+    std::string shows;
+    std::string shows_wide;  // empty: it has no wide form
+    std::string says = {};   // to a question
+  };
+  const std::vector<Case> cases = {
+      {{"promote", one_, "--parameter", "schedulingInterval=5m"},
+       0,
+       "this site is primary",
+       ""},
+      {{"promote", two_, "--parameter", "schedulingInterval=5m"},
+       0,
+       "this site is primary",
+       ""},
+      {{"info", one_, two_}, 0, "\n" + two_ + "  ", "  " + server_.id + "  "},
+      {{"sync", one_, two_},
+       0,
+       "\n" + two_ + ": what was written",
+       one_ + " (" + server_.id + "): what was written"},
+      {{"pause", one_, two_}, 0, one_ + ": ", one_ + " (" + server_.id + "): "},
+      {{"resume", one_, two_},
+       0,
+       one_ + ": ",
+       one_ + " (" + server_.id + "): "},
+      {{"check-failover", one_}, 0, one_ + " (", ", " + server_.id},
+      {{"check-failover", "--group", server_.group_id},
+       0,
+       "\ngroup vgrcontent-1 (2 members)\n",
+       "\ngroup vgrcontent-1, " + server_.group_id + " (2 members)\n"},
+      {{"disable", two_},
+       kCliUsage,
+       "volume '" + two_ + "': type yes",
+       "",
+       "no\n"},
+  };
+  server_.Start();
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.typed.front());
+    EXPECT_EQ(Run(one.typed, one.says), one.code) << err_.str();
+    EXPECT_THAT(Shown(), AllOf(HasSubstr(one.shows), Not(HasSubstr("0001-"))));
+    if (one.shows_wide.empty()) continue;
+    std::vector<std::string> wide = one.typed;
+    wide.insert(wide.end(), {"-o", "wide"});
+    EXPECT_EQ(Run(wide, one.says), one.code) << err_.str();
+    EXPECT_THAT(Shown(), HasSubstr(one.shows_wide));
+  }
 }
 
 TEST_F(CliNamesTest, WhatIsNowhereIsNotFoundWhereItWasLookedFor) {

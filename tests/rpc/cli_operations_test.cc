@@ -9,7 +9,10 @@ namespace addons {
 namespace {
 
 namespace admin_pb = ::rbdaddons::admin::v1;
+using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 admin_pb::Operation* Add(admin_pb::ListOperationsResponse& list,
                          admin_pb::Operation::State state) {
@@ -51,6 +54,27 @@ TEST(OperationsTextTest, AlignsItsColumns) {
       "18  queued    sparsify  volume 'v'  0s      -            -         "
       "0        bulk  c        r-1\n"
       "lane bulk: 1 of 4 running, 7 waiting, 1 of 64 queued\n");
+}
+
+TEST(OperationsTextTest, CallsThingsByTheirNames) {
+  admin_pb::ListOperationsResponse list;
+  Add(list, admin_pb::Operation::RUNNING)->set_name("shop/data-0");
+  Add(list, admin_pb::Operation::RUNNING)->set_object("volume group 'g'");
+  list.mutable_operations(1)->set_name("vgrcontent-1");
+  Add(list, admin_pb::Operation::RUNNING)->set_object("the mirrored pools");
+  const std::string text = OperationsText(list);
+  EXPECT_THAT(text, AllOf(HasSubstr("  volume 'shop/data-0'  "),
+                          HasSubstr("  volume group 'vgrcontent-1'  "),
+                          HasSubstr("  the mirrored pools  ")));
+  EXPECT_THAT(text, Not(AnyOf(HasSubstr("'v'"), HasSubstr("'g'"),
+                              HasSubstr("OBJECT ID"))));
+  const std::string wide = OperationsText(list, /*wide=*/true);
+  EXPECT_THAT(wide,
+              AllOf(HasSubstr("  REQUEST  OBJECT ID\n"),
+                    HasSubstr("  volume 'shop/data-0'  "),
+                    HasSubstr("  r-1      v\n"), HasSubstr("  r-1      g\n")));
+  EXPECT_EQ(OperationText(list.operations(0)),
+            "sparsify of volume 'shop/data-0'");
 }
 
 TEST(OperationsTextTest, TellsStatesApart) {

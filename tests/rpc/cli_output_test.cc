@@ -15,15 +15,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
+#include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/palette.h"
 #include "cli/secrets.h"
 #include "cli/watch.h"
 #include "tests/rpc/cli_fixture.h"
+#include "tests/testing/interrupted_output.h"
 
 namespace addons::testing {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -93,7 +97,7 @@ TEST_F(CliOutputTest, InfoOfSeveralVolumesIsATable) {
   const std::string other =
       server_.pair.VolumeId(server_.a, ReplicationServer::kSecondUuid);
   EXPECT_EQ(Run({"info", server_.id, other}), 0) << err_.str();
-  EXPECT_THAT(out_.str(), AllOf(StartsWith("ID "), HasSubstr("\n" + other),
+  EXPECT_THAT(out_.str(), AllOf(StartsWith("VOLUME "), HasSubstr("\n" + other),
                                 HasSubstr("\n" + server_.id)));
   const std::string none =
       server_.pair.VolumeId(server_.a, "00000000-0000-4000-8000-000000000000");
@@ -261,6 +265,41 @@ TEST_F(CliOutputTest, AWatchShowsItAgainUntilItIsInterrupted) {
   EXPECT_EQ(looks, 2);
   EXPECT_THAT(out_.str(),
               AllOf(StartsWith("--- 20"), HasSubstr("Z\nlook 1\n")));
+}
+
+TEST_F(CliOutputTest, AWatchLooksAsItsCommandDoes) {
+  std::istringstream in;
+  InterruptedOutput out(/*at_flush=*/1);
+  Streams streams{in, out, err_};
+  streams.color = true;
+  streams.wide = true;
+  const auto look = [](Streams& once) {
+    once.out << Palette(once).Bad("broken") << (once.wide ? " wide" : "");
+    return 0;
+  };
+  EXPECT_EQ(RunWatched(std::chrono::milliseconds(1), look, streams),
+            kCliInterrupted);
+  EXPECT_THAT(out.text(), EndsWith("Z\n\x1b[31mbroken\x1b[0m wide"));
+}
+
+TEST_F(CliOutputTest, APauseOfAWatchIsADuration) {
+  server_.Start();
+  const auto watch = [this](const char* pause, int at_flush) {
+    std::istringstream in;
+    InterruptedOutput out(at_flush);
+    const auto begun = std::chrono::steady_clock::now();
+    EXPECT_EQ(RunCli({"rbd-addons", "operations", pause, "--admin-endpoint",
+                      server_.admin_endpoint()},
+                     in, out, err_),
+              kCliInterrupted)
+        << err_.str();
+    EXPECT_THAT(out.text(), HasSubstr("Z\nno operations\n"));
+    return std::chrono::steady_clock::now() - begun;
+  };
+  watch("--watch=90s", 1);
+  watch("--watch=5m", 1);
+  // Longer than where nothing is said.
+  EXPECT_GE(watch("--watch=2100ms", 2), std::chrono::milliseconds(2100));
 }
 
 TEST_F(CliOutputTest, AWatchOfWrongUseEnds) {

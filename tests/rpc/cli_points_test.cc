@@ -91,9 +91,28 @@ TEST_F(CliPointsTest, OneThatHasBegunGoesOn) {
                    R"(","point":"first","kept":"","since":"then"})"));
   server_.Start();
   ASSERT_EQ(RollBack({}, "yes\n"), 0) << err_.str();
-  EXPECT_THAT(err_.str(), HasSubstr("has not ended: it holds a mixture"));
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("has not ended: it holds a mixture"),
+                                HasSubstr("What it holds now is lost")));
   EXPECT_EQ(server_.a.Data(server_.image), then_);
   EXPECT_FALSE(server_.a.ImageMetadata(server_.image).contains(kRollbackKey));
+}
+
+// What it holds is whole, and the daemon keeps it.
+TEST_F(CliPointsTest, APromotionToAPointThatWroteNothingGoesOn) {
+  server_.a.SetImageMetadata(
+      server_.image, kRollbackKey,
+      absl::StrCat(R"({"global_id":")", server_.a.Info(server_.image).global_id,
+                   R"(","image":")", server_.a.ImageId(server_.image),
+                   R"(","point":"first","kept":"","since":"then",)"
+                   R"("promotion":true,"untouched":true})"));
+  server_.Start();
+  ASSERT_EQ(RollBack({"--discard"}, "yes\n"), 0) << err_.str();
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr("A promotion to a point has not ended"),
+                    HasSubstr("kept as a point of its own first"),
+                    Not(HasSubstr("mixture")), Not(HasSubstr("is lost"))));
+  EXPECT_THAT(out_.str(), HasSubstr("point before-"));
+  EXPECT_EQ(server_.a.Data(server_.image), then_);
 }
 
 }  // namespace

@@ -4,11 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <chrono>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "replication/look/point.h"
 #include "tests/rpc/cli_fixture.h"
 
 namespace addons::testing {
@@ -90,6 +94,90 @@ TEST_F(CliReplicationTest, AParameterNeedsAKeyAndAValue) {
 
 TEST_F(CliReplicationTest, DemoteHasNoForce) {
   EXPECT_EQ(Run({"demote", "some-id", "--force"}), kCliUsage);
+}
+
+TEST_F(CliReplicationOnBTest, APromotionToAPointAsksAndSaysWhatItHolds) {
+  server_.AddMirrored();
+  const std::string& image = server_.image;
+  const uint64_t then = server_.b.Data(image);
+  server_.a.AddSnapshot(image, SnapshotNameOf("first"), SnapshotKind::kUser);
+  EXPECT_OK(server_.a.Write(image, then + 1));
+  server_.a.CreateMirrorSnapshot(image);
+  server_.world.Advance(std::chrono::minutes(1));
+  server_.a.Demote(image);
+  server_.world.Advance(std::chrono::minutes(1));
+  ASSERT_EQ(server_.b.Data(image), then + 1);
+  server_.Start();
+  const std::vector<std::string> promote = {"promote", server_.id, "--point",
+                                            "first"};
+  EXPECT_EQ(Run(promote, "no\n"), kCliUsage);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("goes back to point 'first'"),
+                                HasSubstr("'before-...'"),
+                                HasSubstr("nothing was changed")));
+  EXPECT_FALSE(server_.b.Info(image).primary);
+  EXPECT_EQ(Run(promote, "yes\n"), 0) << err_.str();
+  EXPECT_EQ(out_.str(),
+            "this site is primary, and the volume holds point 'first'\n");
+  EXPECT_EQ(server_.b.Data(image), then);
+  EXPECT_EQ(Run({"promote", server_.id, "--group", "--point", "first"}),
+            kCliUsage);
+  EXPECT_THAT(err_.str(), HasSubstr("--group"));
+}
+
+TEST_F(CliReplicationOnBTest, WhoPromotesIsToldThatNoScheduleIsSet) {
+  constexpr char kNone[] =
+      "no mirror snapshot schedule is set: nothing is copied back until there "
+      "is one; promote it again with one (--parameter "
+      "schedulingInterval=5m)\n";
+  server_.AddMirrored();
+  server_.world.Advance(std::chrono::minutes(1));
+  server_.a.Demote(server_.image);
+  server_.world.Advance(std::chrono::minutes(1));
+  server_.Start();
+  const std::string id =
+      server_.pair.VolumeId(server_.b, ReplicationServer::kUuid);
+  EXPECT_EQ(Run({"promote", id}), 0) << err_.str();
+  EXPECT_EQ(out_.str(), "this site is primary\n");
+  EXPECT_THAT(err_.str(), HasSubstr(kNone));
+  EXPECT_EQ(Run({"promote", id, "--parameter=schedulingInterval=5m"}), 0)
+      << err_.str();
+  EXPECT_THAT(err_.str(), Not(HasSubstr("no mirror snapshot schedule")));
+}
+
+TEST_F(CliReplicationOnBTest, WithoutALookAtSchedulesNothingIsSaidOfThem) {
+  server_.AddMirrored();
+  server_.world.Advance(std::chrono::minutes(1));
+  server_.a.Demote(server_.image);
+  server_.world.Advance(std::chrono::minutes(1));
+  server_.Start();
+  server_.world.SetCallHook(
+      [](absl::string_view, absl::string_view call, bool) {
+        return call == "rados_mgr_command" ? EPERM : 0;
+      });
+  EXPECT_EQ(Run({"promote",
+                 server_.pair.VolumeId(server_.b, ReplicationServer::kUuid)}),
+            0)
+      << err_.str();
+  EXPECT_THAT(err_.str(), Not(HasSubstr("no mirror snapshot schedule")));
+  server_.world.SetCallHook(nullptr);
+}
+
+TEST_F(CliReplicationOnBTest, OfAGroupThoseWithoutAScheduleAreCounted) {
+  server_.AddMirroredGroup();
+  server_.world.Advance(std::chrono::minutes(1));
+  for (const std::string& image : {server_.image, server_.second_image}) {
+    server_.a.Demote(image);
+  }
+  server_.world.Advance(std::chrono::minutes(1));
+  server_.Start();
+  EXPECT_EQ(
+      Run({"promote", "--group",
+           server_.pair.VolumeId(server_.b, ReplicationServer::kGroupUuid)}),
+      0)
+      << err_.str();
+  EXPECT_THAT(err_.str(),
+              HasSubstr("no mirror snapshot schedule is set for 2 of its "
+                        "volumes: nothing is copied back"));
 }
 
 TEST_F(CliReplicationOnBTest, ForceAsksFirstAndTakesOnlyYes) {

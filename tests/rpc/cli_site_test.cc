@@ -8,6 +8,7 @@
 #include <csignal>
 #include <future>
 #include <memory>
+#include <sstream>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -15,10 +16,12 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "base/json.h"
 #include "cli/interrupt.h"
+#include "cli/site.h"
 #include "tests/rpc/cli_fixture.h"
 
 namespace addons::testing {
@@ -135,6 +138,33 @@ TEST_F(CliSiteTest, WhatIsNotDemotedIsWaitedForAndHoldsNothingUp) {
                     HasSubstr("\n1 of 4 done\n")));
 }
 
+// In several lines, where it is longer than one.
+TEST_F(CliSiteTest, OnATerminalTheWaitIsToldWhole) {
+  server_.a.SetClusterUp(false);
+  server_.world.Advance(std::chrono::minutes(2));
+  server_.Start();
+  dir_.Write("secrets.json",
+             absl::StrCat(R"({"userID": ")", server_.b.user()->id,
+                          R"(", "userKey": ")", server_.b.user()->key.Reveal(),
+                          R"("})"));
+  SiteCommand command;
+  command.verb = SiteVerb::kRelocate;
+  command.endpoint = server_.endpoint();
+  command.admin_endpoint = server_.admin_endpoint();
+  command.pools = {MirroredPair::kPool};
+  command.secrets.file = dir_.File("secrets.json");
+  command.timeout = std::chrono::seconds(20);
+  std::istringstream in;
+  Streams streams{in, out_, err_};
+  streams.err_is_terminal = true;
+  // It is offered to force them in the end.
+  EXPECT_NE(RunSite(command, streams), 0);
+  const std::string drawn = absl::StrReplaceAll(err_.str(), {{"\n", " "}});
+  EXPECT_THAT(drawn, AllOf(HasSubstr(" for: the peer's demotion has not "
+                                     "arrived yet; no sign of site 'site-a' "),
+                           HasSubstr(" UTC if nothing changes\r\x1b[K")));
+}
+
 TEST_F(CliSiteTest, WhatIsNotDemotedIsNeverForced) {
   DemoteOnA({server_.image});
   server_.Start();
@@ -162,7 +192,10 @@ TEST_F(CliSiteTest, AFailoverForcesOnlyWhatCannotGoOtherwise) {
                               "since is lost"),
                     HasSubstr(", of 1 of 4 volumes and groups:\n  " +
                               Spec(third_) + ": by force it returns to "),
-                    HasSubstr(" and loses what was written since\n")));
+                    HasSubstr(" and loses what was written since\n"),
+                    // Not the one that is primary already.
+                    HasSubstr("\n3 volumes and groups of replicapool: type "
+                              "yes to go on")));
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("is not forced: "),
                                 HasSubstr("promoted by force"),
                                 HasSubstr("\n3 of 4 done\n")));
@@ -379,6 +412,26 @@ TEST_F(CliSiteOnATest, ASiteThatIsBackFollowsAfterAYes) {
   EXPECT_EQ(Requests("PromoteVolume"), 0);
   EXPECT_THAT(out_.str(), AllOf(HasSubstr("stays primary here"),
                                 HasSubstr("\n3 of 4 done\n")));
+}
+
+// One is left alone, and three have to follow, one of them by force.
+TEST_F(CliSiteOnATest, TheQuestionCountsWhatWillBeChanged) {
+  for (const std::string& image : {server_.second_image, fourth_}) {
+    server_.a.Demote(image);
+    server_.world.Advance(std::chrono::minutes(2));
+    server_.b.Promote(image, Force::kNo);
+  }
+  server_.b.Promote(server_.image, Force::kYes);
+  server_.world.Advance(std::chrono::minutes(3));
+  server_.Start();
+  EXPECT_EQ(Site("failback", {}, "no\n"), kCliUsage);
+  EXPECT_THAT(out_.str(),
+              HasSubstr("4 volumes and groups: 3 to work on, 0 with nothing to "
+                        "do, 1 left alone\n"));
+  EXPECT_THAT(err_.str(),
+              AllOf(HasSubstr("about 1 of 4 volumes and groups:\n"),
+                    HasSubstr("\n3 volumes and groups of replicapool: type yes "
+                              "to go on")));
 }
 
 TEST_F(CliSiteOnATest, ASplitBrainIsNamedAndResyncedAfterAYes) {

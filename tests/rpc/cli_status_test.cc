@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
@@ -15,12 +16,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "admin/status_service.h"
 #include "base/json.h"
 #include "cli/commands.h"
 #include "cli/inspection.h"
+#include "cli/interrupt.h"
 #include "tests/rpc/app_fixture.h"
 #include "tests/rpc/replication_server.h"
+#include "tests/testing/interrupted_output.h"
 
 namespace addons::testing {
 namespace {
@@ -276,6 +280,27 @@ TEST_F(CliStatusTest, WithoutAVerbADaemonThatListensIsAsked) {
   EXPECT_EQ(RunAsTyped({}), kCliUsage);
   EXPECT_THAT(err_.str(), HasSubstr("subcommand is required"));
   unsetenv("RBD_ADDONS_ADMIN_ENDPOINT");  // NOLINT(concurrency-mt-unsafe)
+}
+
+TEST_F(CliStatusTest, AWatchShowsItAgain) {
+  AddWatched();
+  Await({"status"}, "in step  ");
+  for (const char* const verb : {"status", "ls"}) {
+    std::istringstream in;
+    InterruptedOutput out(/*at_flush=*/2);
+    EXPECT_EQ(RunCli({"rbd-addons", verb, "--watch=0.1", "--admin-endpoint",
+                      server_.admin_endpoint()},
+                     in, out, err_),
+              kCliInterrupted)
+        << err_.str();
+    const std::vector<std::string> looks = absl::StrSplit(out.text(), "--- 20");
+    ASSERT_EQ(looks.size(), 3U) << out.text();
+    EXPECT_THAT(looks[0], IsEmpty());
+    for (size_t i = 1; i < looks.size(); ++i) {
+      EXPECT_THAT(looks[i],
+                  AllOf(HasSubstr("ns1/data"), HasSubstr("in step  ")));
+    }
+  }
 }
 
 TEST_F(CliStatusTest, NoDaemonIsUnavailable) {

@@ -229,6 +229,17 @@ void AddVerbs(std::vector<Case>* cases) {
                                 grpc::UNAVAILABLE);
                       return server.Call(kPromote).status;
                     }});
+  cases->push_back({"PromoteToNoPoint",
+                    {kPromote, "INVALID_ARGUMENT"},
+                    "b",
+                    [](ReplicationServer& server) {
+                      server.AddMirrored();
+                      server.Start();
+                      Ask ask = VolumeAsk(server.id);
+                      ask.parameters["restorePoint"] = "first";
+                      ask.force = true;
+                      return server.Call(kPromote, ask).status;
+                    }});
   cases->push_back(Mirrored(
       "PromoteOfHalfADemotion", {kPromote, "UNAVAILABLE"}, "b",
       [](ReplicationServer& server) {
@@ -628,6 +639,12 @@ void AddCommon(std::vector<Case>* cases) {
          server.Release();
          return status;
        }});
+  cases->push_back(Mirrored(
+      "RenamedImage", {kVerbs, "UNAVAILABLE"}, "a",
+      [](ReplicationServer& server) {
+        server.a.RenameImage(server.image, "mine");
+      },
+      kDisable));
   cases->push_back(Mirrored(
       "ClusterDown", {kVerbs, "UNAVAILABLE"}, "a",
       [](ReplicationServer& server) { server.a.SetClusterUp(false); },
@@ -1927,6 +1944,12 @@ void AddNodeReclaim(std::vector<Case>* cases) {
       }));
   cases->push_back(TrimAnswered("TrimWithoutSupport", "UNIMPLEMENTED",
                                 absl::UnimplementedError("cannot trim")));
+  cases->push_back(
+      TrimAnswered("TrimOfSmallGroups", "UNIMPLEMENTED",
+                   absl::OutOfRangeError("the filesystem has no such range")));
+  cases->push_back(TrimAnswered(
+      "TrimWithoutReplay", "FAILED_PRECONDITION",
+      absl::FailedPreconditionError("the filesystem is read-only")));
   cases->push_back(TrimAnswered("TrimWithoutRight", "PERMISSION_DENIED",
                                 absl::PermissionDeniedError("no right")));
   cases->push_back(TrimAnswered("TrimWithBadDisk", "UNKNOWN",

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -22,9 +23,19 @@ using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+/// What it has seen is told beside what was written.
+Config WithoutWatch() {
+  Config config;
+  config.watch_interval = std::chrono::milliseconds(0);
+  return config;
+}
+
 class HistoryTest : public ::testing::Test {
  protected:
-  HistoryTest() { server_.KeepHistory(); }
+  explicit HistoryTest(const Config& config = WithoutWatch())
+      : server_("a", config) {
+    server_.KeepHistory();
+  }
 
   int History(const std::vector<std::string>& more) {
     dir_.Write("secrets.json",
@@ -109,6 +120,48 @@ TEST_F(HistoryTest, WhatHasJustHappenedIsTold) {
   ASSERT_EQ(History({server_.id}), 0) << err_.str();
   EXPECT_THAT(out_.str(),
               AllOf(HasSubstr("primary -> demoted"), HasSubstr("demote: OK")));
+}
+
+class WatchedHistoryTest : public HistoryTest {
+ protected:
+  WatchedHistoryTest() : HistoryTest(Config()) {}
+};
+
+TEST_F(WatchedHistoryTest, AVolumeIsCalledByTheNameThatTheWatchKnows) {
+  server_.UseRealTime();
+  server_.AddMirrored();
+  server_.Start();
+  ASSERT_TRUE(Demote().ok());
+  const std::string name = MirroredPair::RequestName(ReplicationServer::kUuid);
+  const auto limit =
+      std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  do {
+    ASSERT_EQ(History({server_.id}), 0) << err_.str();
+  } while (out_.str().find(name) == std::string::npos &&
+           std::chrono::steady_clock::now() < limit);
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("  " + name + "  demote: OK\n"),
+                                Not(HasSubstr("0001-"))));
+  ASSERT_EQ(History({server_.id, "-o", "wide"}), 0) << err_.str();
+  EXPECT_THAT(out_.str(),
+              HasSubstr(absl::StrCat("  ", name, " (replicapool/",
+                                     server_.image, ", ", server_.id, ")  ")));
+}
+
+TEST(HistoryTextTest, AnEventIsCalledByWhatIsKnown) {
+  ::rbdaddons::admin::v1::ListHistoryResponse found;
+  ::rbdaddons::admin::v1::HistoryEvent& event = *found.add_events();
+  event.set_object("0001-id");
+  event.set_verb("demote");
+  event.set_code("OK");
+  EXPECT_THAT(HistoryText(found), HasSubstr("  0001-id  demote: OK\n"));
+  EXPECT_THAT(HistoryText(found, /*wide=*/true),
+              HasSubstr("  0001-id  demote: OK\n"));
+  event.set_image("pool/image");
+  EXPECT_THAT(HistoryText(found), HasSubstr("  pool/image  demote: OK\n"));
+  event.set_name("vgrcontent-1");
+  EXPECT_THAT(HistoryText(found), HasSubstr("  vgrcontent-1  demote: OK\n"));
+  EXPECT_THAT(HistoryText(found, /*wide=*/true),
+              HasSubstr("  vgrcontent-1 (pool/image, 0001-id)  demote: OK\n"));
 }
 
 TEST_F(HistoryTest, NothingIsSaidOfATimeWhenNothingHappened) {

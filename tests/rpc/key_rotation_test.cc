@@ -46,6 +46,14 @@ TEST_F(KeyRotationTest, TheSidecarsCallRotates) {
   EXPECT_THAT(server_.log(), HasSubstr("key rotation volume="));
 }
 
+TEST_F(KeyRotationTest, SlotsThatWereLeftOverAndThoseOfOthersAreNamed) {
+  const LuksImage& luks = server_.node.luks();
+  luks.AddKey(1, EncryptedNode::kFirst, "never stored");
+  luks.AddKey(6, EncryptedNode::kFirst, "of a person");
+  ASSERT_TRUE(server_.Call(server_.Ask()).ok());
+  EXPECT_THAT(server_.log(), HasSubstr("removed_slots=\"1, 0\" kept_slots=6"));
+}
+
 // The second call joins: one new key, not two.
 TEST_F(KeyRotationTest, TwoAtOnceAreOne) {
   server_.Hold();

@@ -71,6 +71,7 @@ class NodeReclaimServer {
     (*request.mutable_secrets())["userKey"] = site.user()->key.Reveal();
     return request;
   }
+  std::string endpoint() const { return "unix://" + dir_.File("s"); }
   struct Answer {
     grpc::Status status;
     ::reclaimspace::NodeReclaimSpaceResponse response;

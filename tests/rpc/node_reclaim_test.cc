@@ -6,12 +6,15 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "rpc/trailers.h"
 #include "tests/rpc/node_reclaim_server.h"
 #include "tests/testing/temp_dir.h"
 
@@ -73,14 +76,60 @@ TEST_F(NodeReclaimTest, AMissingSecretNamesTheFieldOfTheVolume) {
               HasSubstr("nodeStageSecretRef of the PersistentVolume"));
 }
 
-TEST_F(NodeReclaimTest, SaysWhatWasTrimmed) {
-  server_.node.SetTrim([](const TrimRange&) { return uint64_t{1000}; });
+TEST_F(NodeReclaimTest, SaysWhatTheImageHasBeforeAndAfter) {
+  const std::string image = MirroredPair::ImageOf(NodeReclaimServer::kUuid);
+  server_.site.SetUsage(image, 64, 0);
+  server_.node.SetTrim([&](const TrimRange& range) {
+    if (range.start == 0) server_.site.SetUsage(image, 48, 0);
+    return uint64_t{1000};
+  });
   const Answer answer = server_.Call(server_.Ask());
   ASSERT_TRUE(answer.status.ok()) << answer.status.error_message();
-  EXPECT_EQ(answer.response.pre_usage().usage_bytes() -
-                answer.response.post_usage().usage_bytes(),
-            4000);
-  EXPECT_GT(answer.response.post_usage().usage_bytes(), 0);
+  EXPECT_EQ(answer.response.pre_usage().usage_bytes(), 256 << 20);
+  EXPECT_EQ(answer.response.post_usage().usage_bytes(), 192 << 20);
+}
+
+TEST_F(NodeReclaimTest, WhatAFilesystemAskedForIsNoUsage) {
+  server_.node.SetTrim([](const TrimRange&) { return uint64_t{1000}; });
+  Request request = server_.Ask();
+  request.clear_secrets();
+  grpc::ClientContext context;
+  const Answer answer =
+      server_.Call(request, std::chrono::seconds(20), &context);
+  ASSERT_TRUE(answer.status.ok()) << answer.status.error_message();
+  EXPECT_FALSE(answer.response.has_pre_usage());
+  EXPECT_FALSE(answer.response.has_post_usage());
+  const auto& trailers = context.GetServerTrailingMetadata();
+  const auto asked = trailers.find(kAskedBytesTrailer);
+  ASSERT_NE(asked, trailers.end());
+  EXPECT_EQ(asked->second, "4000");
+}
+
+TEST_F(NodeReclaimTest, ACommandSaysWhatIsMeasuredAndWhatWasAskedFor) {
+  server_.site.SetUsage(MirroredPair::ImageOf(NodeReclaimServer::kUuid), 64, 0);
+  server_.node.SetTrim([](const TrimRange&) { return uint64_t{3} << 20; });
+  const TempDir dir;
+  dir.Write("secrets.json",
+            absl::StrCat(R"({"userID": ")", server_.site.user()->id,
+                         R"(", "userKey": ")",
+                         server_.site.user()->key.Reveal(), R"("})"));
+  const auto trim = [&](std::vector<std::string> options) {
+    std::vector<std::string> arguments = {
+        "rbd-addons", "trim",       server_.id,        "--path",
+        "/staging",   "--endpoint", server_.endpoint()};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    std::istringstream in;
+    std::ostringstream out;
+    std::ostringstream err;
+    EXPECT_EQ(RunCli(arguments, in, out, err), 0) << err.str();
+    return out.str();
+  };
+  EXPECT_EQ(trim({"--secrets-file", dir.File("secrets.json")}),
+            "used before  256.0 MiB\nused now     256.0 MiB\n");
+  EXPECT_EQ(trim({}),
+            "done; how much became free is not known\n"
+            "asked to be discarded  12.0 MiB, by the filesystem's count\n");
+  EXPECT_THAT(trim({"-o", "json"}), HasSubstr(R"("asked_bytes": 12582912)"));
 }
 
 TEST_F(NodeReclaimTest, LooksInsideTheStagingPath) {

@@ -63,6 +63,8 @@ class EncryptedNode {
   void Map(const std::string& image) {
     tree_.SetKrbd(0, {"replicapool", "2", "", image, site().fsid()});
   }
+  /// Where the header is: "rbd0".
+  void SetDevice(const std::string& device) { device_ = device; }
   void SetKms(const std::string& kms, const std::string& type) {
     const std::string object = absl::StrCat("csi.volume.", kUuid);
     site().AddOmapValue(MirroredPair::kPool, "", object,
@@ -112,7 +114,7 @@ class EncryptedNode {
     environment.open_header =
         [this, wrapper = std::move(wrapper)](const std::string& path)
         -> absl::StatusOr<std::unique_ptr<LuksHeader>> {
-      EXPECT_EQ(path, tree_.roots().dev + "/rbd0");
+      EXPECT_EQ(path, absl::StrCat(tree_.roots().dev, "/", device_));
       auto header = OpenLuksHeader(luks_.path());
       if (!header.ok() || !wrapper) return header;
       return wrapper(*std::move(header));
@@ -132,6 +134,7 @@ class EncryptedNode {
   const TempDir dir_;
   LinuxTree tree_;
   std::string id_;
+  std::string device_ = "rbd0";
   const LuksImage luks_;
 };
 

@@ -33,16 +33,13 @@ absl::Status Rescue::JustChanged() const {
 }
 
 absl::Status Rescue::AwaitSlot() {
-  while (slot_ == nullptr) {
-    slot_ = environment_.rescue_slots.TryTake();
-    if (slot_ != nullptr) break;
-    context_.Step("waiting until the rescue of another image has ended");
-    context_.SetPending(Failed(
-        "other images are being brought back to their last complete state, "
-        "this one waits for its turn; repeat the call"));
-    ADDONS_RETURN_IF_ERROR(
-        context_.SleepFor(environment_.options.poll_interval));
-  }
+  if (slot_ != nullptr) return absl::OkStatus();
+  ADDONS_ASSIGN_OR_RETURN(
+      slot_,
+      addons::AwaitSlot(
+          session_,
+          Failed("other images are being brought back to their last complete "
+                 "state, this one waits for its turn; repeat the call")));
   return absl::OkStatus();
 }
 

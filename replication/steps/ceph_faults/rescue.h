@@ -119,6 +119,8 @@ class Rescue {
   /// since the promotion, or is in use.
   absl::Status Restore();
 
+  /// For other images; nothing is under way.
+  void ReleaseSlot() { slot_ = nullptr; }
   /// Removes the rescue image. OK also when a client that died still counts as
   /// having it open: the next call removes it.
   absl::Status Remove();

@@ -53,6 +53,11 @@ need_site() {
   die "no site '$1' in this bed, only: ${SITES[*]}"
 }
 
+# namespace_of SITE: prints the RADOS namespace of its clusterID site-SITE-ns.
+namespace_of() {
+  if [[ $1 == b ]]; then printf '%s' "$REMOTE_NAMESPACE"; else printf '%s' "$NAMESPACE"; fi
+}
+
 # other_site SITE: prints its peer; nothing in a bed of one site.
 other_site() {
   local site

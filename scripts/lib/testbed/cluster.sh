@@ -10,9 +10,9 @@ make_mon() {
     write_conf "$site" "$2"
     rm -rf "$dir/mon" "$dir/monmap"
     mkdir "$dir/mon"
-    monmaptool --create --fsid "$2" --addv a "[$(mon_host "$site")]" "$dir/monmap" >>"$log" 2>&1 ||
+    at "$site" monmaptool --create --fsid "$2" --addv a "[$(mon_host "$site")]" "$dir/monmap" >>"$log" 2>&1 ||
       die "$site: monmaptool failed, see $log"
-    ceph-mon --mkfs -i a -c "$dir/ceph.conf" --monmap "$dir/monmap" --keyring "$dir/keyring" >>"$log" 2>&1 ||
+    at "$site" ceph-mon --mkfs -i a -c "$dir/ceph.conf" --monmap "$dir/monmap" --keyring "$dir/keyring" >>"$log" 2>&1 ||
       die "$site: ceph-mon --mkfs failed, see $log"
     start_daemon "$site" mon
     end=$((SECONDS + WAIT))
@@ -34,7 +34,7 @@ make_mon() {
 make_pools() {
   local site=$1 fillers=$2 uuids=("${@:3}") log=$DIR/$1/log/ceph.out i id name out
   out=$({
-    if [[ $OLD_KEYS ]]; then printf 'mon set auth_allowed_ciphers aes,aes256k\n'; fi
+    if wants_old_keys "$site"; then printf 'mon set auth_allowed_ciphers aes,aes256k\n'; fi
     for i in "${!uuids[@]}"; do
       printf 'osd new %s %d\n' "${uuids[i]}" "$i"
       printf 'osd crush add osd.%d 1 host=localhost root=default\n' "$i"
@@ -50,7 +50,7 @@ make_pools() {
     if [[ $name == "$POOL" ]]; then printf '%s\n' "$id" >"$DIR/$site/pool-id"; fi
   done <<<"$out"
   [[ -s $DIR/$site/pool-id ]] || die "$site: cannot create pool $POOL, see $log"
-  if [[ $OLD_KEYS ]]; then give_admin_old_key "$site"; fi
+  if wants_old_keys "$site"; then give_admin_old_key "$site"; fi
 }
 
 # mgr_ready SITE: succeeds once the module rbd_support answers. "schedule list" ends with ENOENT while there is
@@ -71,7 +71,7 @@ site_up() {
   say "$site: mon listens"
   start_daemon "$site" mgr
   for i in "${!OSDS[@]}"; do
-    ceph-osd --mkfs -i "$i" --osd-uuid "${uuids[i]}" --monmap "$dir/monmap" -c "$dir/ceph.conf" \
+    at "$site" ceph-osd --mkfs -i "$i" --osd-uuid "${uuids[i]}" --monmap "$dir/monmap" -c "$dir/ceph.conf" \
       >>"$dir/log/mkfs.out" 2>&1 &
     mkfs+=($!)
   done
@@ -84,7 +84,7 @@ site_up() {
 
   rbd_step "$site" pool init "$POOL"
   say "$site: OSD answers"
-  rbd_step "$site" namespace create "$POOL/$NAMESPACE"
+  rbd_step "$site" namespace create "$POOL/$(namespace_of "$site")"
   if [[ $MIRROR ]]; then
     enable_mirroring "$site"
     if has_rbd_mirror "$site"; then follow_peer "$site"; fi

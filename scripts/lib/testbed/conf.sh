@@ -6,9 +6,10 @@ OSD_COMMANDS=   # whether OSDs answer "ceph tell"
 
 # write_conf SITE FSID: ceph.conf, as far as it is known before the mon has its port.
 write_conf() {
-  local dir=$DIR/$1 i ipv4=true ipv6=false address osd
+  local dir=$DIR/$1 i ipv4=true ipv6=false address osd old_keys=''
   address=$(site_address "$1")
   if [[ $address == *:* ]]; then ipv4=false ipv6=true; fi
+  if wants_old_keys "$1"; then old_keys=yes; fi
   cat >"$dir/ceph.conf" <<END
 [global]
     fsid = $2
@@ -31,7 +32,7 @@ write_conf() {
     auth allow insecure global id reclaim = false
     ms bind msgr1 = false
     ms bind retry count = 1
-${OLD_KEYS:+    mon auth allow insecure key = true}
+${old_keys:+    mon auth allow insecure key = true}
 
     # One OSD, one copy, few placement groups.
     osd pool default size = 1
@@ -104,7 +105,7 @@ END
   fi
   # An OSD without this socket never answers a command.
   if [[ $OSD_COMMANDS ]]; then printf '[osd]\n    admin socket = %s\n' "$dir/osd.\$id.asok" >>"$dir/ceph.conf"; fi
-  if [[ $OLD_KEYS ]]; then printf '[client.admin]\n    keyring = %s\n' "$dir/admin.keyring" >>"$dir/ceph.conf"; fi
+  if [[ $old_keys ]]; then printf '[client.admin]\n    keyring = %s\n' "$dir/admin.keyring" >>"$dir/ceph.conf"; fi
   for i in "${!OSDS[@]}"; do
     osd=${OSDS[i]/#mon/$address}
     cat >>"$dir/ceph.conf" <<END
@@ -118,10 +119,12 @@ END
 # write_mgr_modules SITE: a module directory with rbd_support and what it imports.
 write_mgr_modules() {
   local from file
-  from=$(ceph-conf -c /dev/null --show-config-value mgr_module_path 2>/dev/null) || true
-  [[ -d $from/rbd_support ]] || die "no mgr module rbd_support in '$from': is ceph-mgr-modules-core installed?"
+  from=$(at "$1" ceph-conf -c /dev/null --show-config-value mgr_module_path 2>/dev/null) || true
+  at "$1" test -d "$from/rbd_support" || die "no mgr module rbd_support in '$from': is ceph-mgr-modules-core installed?"
   mkdir "$DIR/$1/mgr-modules"
-  for file in "$from"/*.py "$from/rbd_support"; do ln -s "$file" "$DIR/$1/mgr-modules/"; done
+  for file in $(at "$1" find "$from" -maxdepth 1 -name '*.py') "$from/rbd_support"; do
+    ln -s "$file" "$DIR/$1/mgr-modules/" # a path of the manager's own file system
+  done
   # mgr_util imports it for the passwords of modules that are not here. Debian 13's refuses to be loaded by a
   # mgr ("PyO3 modules do not yet support subinterpreters"), and every module of the mgr fails with it.
   : >"$DIR/$1/mgr-modules/bcrypt.py"

@@ -4,11 +4,13 @@
 
 # enable_mirroring SITE: and waits for the peer's mon, whose address the next step needs.
 enable_mirroring() {
-  local site=$1 peer
+  local site=$1 peer own remote other=()
   rbd_step "$site" mirror pool enable --site-name "site-$site" "$POOL" image
-  rbd_step "$site" mirror pool enable "$POOL/$NAMESPACE" image # a namespace does not inherit it
-  : >"$DIR/$site/enabled"
   peer=$(other_site "$site")
+  own=$(namespace_of "$site") remote=$(namespace_of "$peer")
+  if [[ $own != "$remote" ]]; then other=(--remote-namespace "$remote"); fi
+  rbd_step "$site" mirror pool enable "$POOL/$own" image "${other[@]}" # a namespace does not inherit it
+  : >"$DIR/$site/enabled"
   wait_for "$site: mon of site $peer" "$DIR/$peer/log/mon.a.log" test -e "$DIR/$peer/mon-made"
 }
 
@@ -39,7 +41,7 @@ mirror_ready() {
       out=$(admin_rbd "$1" mirror pool info "$POOL" 2>>"$DIR/$1/log/rbd.out") && [[ $out == *tx-only* ]] || return 1
     fi
   fi
-  for namespace in '' "$NAMESPACE"; do
+  for namespace in '' "$(namespace_of "$1")"; do
     out=$(admin_rados "$1" -p "$POOL" -N "$namespace" listwatchers rbd_mirroring 2>>"$DIR/$1/log/rbd.out") || return 1
     clients=()
     for word in $out; do

@@ -62,22 +62,23 @@ launch() {
 # start_daemon SITE DAEMON [OFFSET]: returns when its process runs, which is before it answers. With OFFSET its
 # clock is wrong by so much, and passes as fast as any other.
 start_daemon() {
-  local conf=$DIR/$1/ceph.conf netns=${NETNS[$(site_number "$1")]:-} clock=() place=()
+  local conf=$DIR/$1/ceph.conf netns=${NETNS[$(site_number "$1")]:-} clock=() place=() WITH
   # The dynamic linker puts in $LIB.
   # shellcheck disable=SC2016
   if [[ ${3:-} ]]; then
     clock=(env 'LD_PRELOAD=/usr/$LIB/faketime/libfaketime.so.1' FAKETIME="$3" FAKETIME_DONT_FAKE_MONOTONIC=1)
   fi
   if [[ $netns ]]; then place=(ip netns exec "$netns"); fi
+  ceph_of "$1"
   case $2 in
-    mon) launch "$1" mon "${clock[@]}" ceph-mon -f -i a -c "$conf" ;;
-    mgr) launch "$1" mgr "${clock[@]}" ceph-mgr -f -i x -c "$conf" ;;
-    osd) launch "$1" osd "${clock[@]}" ceph-osd -f -i 0 -c "$conf" ;;
-    osd.*) launch "$1" "$2" "${clock[@]}" ceph-osd -f -i "${2#osd.}" -c "$conf" ;;
+    mon) launch "$1" mon "${clock[@]}" "${WITH[@]}" ceph-mon -f -i a -c "$conf" ;;
+    mgr) launch "$1" mgr "${clock[@]}" "${WITH[@]}" ceph-mgr -f -i x -c "$conf" ;;
+    osd) launch "$1" osd "${clock[@]}" "${WITH[@]}" ceph-osd -f -i 0 -c "$conf" ;;
+    osd.*) launch "$1" "$2" "${clock[@]}" "${WITH[@]}" ceph-osd -f -i "${2#osd.}" -c "$conf" ;;
     # rbd-mirror looks for its local cluster on the default path only; -c alone is not enough.
     rbd-mirror)
-      launch "$1" rbd-mirror "${place[@]}" "${clock[@]}" env CEPH_CONF="$conf" rbd-mirror -f \
-        -n client.rbd-mirror -c "$conf"
+      launch "$1" rbd-mirror "${place[@]}" "${clock[@]}" env CEPH_CONF="$conf" "${WITH[@]}" \
+        rbd-mirror -f -n client.rbd-mirror -c "$conf"
       ;;
   esac
 }

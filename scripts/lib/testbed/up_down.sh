@@ -24,7 +24,7 @@ parse_up() {
 
 # check_up: refuses what cannot work, before anything is written.
 check_up() {
-  local address program
+  local address program site
   [[ $DIR ]] || usage_error "up: DIR is missing"
   ((${#ADDRESSES[@]} == 1 || ${#ADDRESSES[@]} == ${#SITES[@]})) ||
     usage_error "up: --address is one for all sites, or one for each"
@@ -34,10 +34,11 @@ check_up() {
   done
   [[ $STORE == memstore || $STORE == bluestore ]] || usage_error "up: --objectstore is memstore or bluestore"
   for program in ceph-mon ceph-mgr ceph-osd ceph ceph-authtool rbd rados monmaptool ${MIRROR:+rbd-mirror}; do
-    command -v "$program" >/dev/null || die "$program is not installed"
+    for site in "${SITES[@]}"; do
+      # shellcheck disable=SC2016 # expanded by the inner shell
+      at "$site" sh -c 'command -v "$0"' "$program" >/dev/null || die "$program is not installed"
+    done
   done
-  # Where there is one type only, all keys are of the old one anyway.
-  if [[ $OLD_KEYS ]] && ! has_key_types; then OLD_KEYS=''; fi
 }
 
 # abort_up: ends what runs and leaves the logs.

@@ -3,33 +3,35 @@
 
 OLD_KEYS=${TESTBED_OLD_KEYS:-} # yes: client.csi-rbd and client.admin get keys that every release can use
 
-# new_key [ARGS...]: prints a cephx key of the type that this release makes: 1 (aes) up to Ceph 19.2.5 and
+# new_key SITE [ARGS...]: prints a cephx key of the type that its release makes: 1 (aes) up to Ceph 19.2.5 and
 # 20.2.3, 2 (aes256k) since then.
-new_key() { ceph-authtool --gen-print-key "$@"; }
+new_key() { at "$1" ceph-authtool --gen-print-key "${@:2}"; }
 
-# has_key_types: succeeds when this release knows more than one.
-has_key_types() { [[ $(ceph-authtool --help 2>&1 || true) == *--key-type* ]]; }
+# wants_old_keys SITE: succeeds where keys are to be of the old type and its release makes others by itself.
+wants_old_keys() { [[ $OLD_KEYS && $(at "$1" ceph-authtool --help 2>&1 || true) == *--key-type* ]]; }
 
 # write_keyring SITE: all users of a new site, with new keys; those that others need also as files.
 write_keyring() {
-  local dir=$DIR/$1 key admin i
-  key=$(new_key ${OLD_KEYS:+--key-type aes})
-  admin=$(admin_keyring "$(new_key)")
-  if [[ $OLD_KEYS ]]; then printf '%s\n' "$admin" >"$dir/admin.keyring"; fi
+  local site=$1 dir=$DIR/$1 key admin i type=()
+  if wants_old_keys "$site"; then type=(--key-type aes); fi
+  key=$(new_key "$site" "${type[@]}")
+  admin=$(admin_keyring "$(new_key "$site")")
+  if ((${#type[@]})); then printf '%s\n' "$admin" >"$dir/admin.keyring"; fi
   printf '%s' "$key" >"$dir/csi-rbd.key"
   printf '{"userID":"csi-rbd","userKey":"%s"}\n' "$key" >"$dir/secrets.json"
-  new_key >"$dir/peer.key"
+  # Whoever has it is of the other site's release.
+  new_key "$site" "${type[@]}" >"$dir/peer.key"
   cat >"$dir/keyring" <<END
 [mon.]
-    key = $(new_key)
+    key = $(new_key "$site")
     caps mon = "allow *"
 $admin
 [mgr.x]
-    key = $(new_key)
+    key = $(new_key "$site")
     caps mon = "allow profile mgr"
     caps osd = "allow *"
 [client.rbd-mirror]
-    key = $(new_key)
+    key = $(new_key "$site")
     caps mon = "profile rbd-mirror"
     caps mgr = "profile rbd"
     caps osd = "profile rbd"
@@ -46,7 +48,7 @@ END
   for i in "${!OSDS[@]}"; do
     cat >>"$dir/keyring" <<END
 [osd.$i]
-    key = $(new_key)
+    key = $(new_key "$site")
     caps mon = "allow profile osd"
     caps mgr = "allow profile osd"
     caps osd = "allow *"
@@ -63,7 +65,7 @@ admin_keyring() {
 # in it, so this one has a keyring of its own (see write_conf).
 give_admin_old_key() {
   local dir=$DIR/$1
-  admin_keyring "$(new_key --key-type aes)" >"$dir/admin.keyring.old-type"
+  admin_keyring "$(new_key "$1" --key-type aes)" >"$dir/admin.keyring.old-type"
   admin_ceph "$1" auth import -i "$dir/admin.keyring.old-type" >>"$dir/log/ceph.out" 2>&1 ||
     die "$1: cannot change the key of client.admin, see $dir/log/ceph.out"
   mv "$dir/admin.keyring.old-type" "$dir/admin.keyring"
@@ -77,7 +79,7 @@ write_csi_config() {
   cat >"$dir/config.json" <<END
 [
   {"clusterID": "site-$1", "monitors": ["$mons"]},
-  {"clusterID": "site-$1-ns", "monitors": ["$mons"], "rbd": {"radosNamespace": "$NAMESPACE"}}
+  {"clusterID": "site-$1-ns", "monitors": ["$mons"], "rbd": {"radosNamespace": "$(namespace_of "$1")"}}
 ]
 END
   {

@@ -20,8 +20,8 @@ omap_get() {
 cluster_id() {
   case $2 in
     '') printf 'site-%s' "$1" ;;
-    "$NAMESPACE") printf 'site-%s-ns' "$1" ;;
-    *) die "no clusterID has the namespace $2, only $NAMESPACE has one" ;;
+    "$(namespace_of "$1")") printf 'site-%s-ns' "$1" ;;
+    *) die "no clusterID of site $1 has the namespace $2, only $(namespace_of "$1") has one" ;;
   esac
 }
 
@@ -86,7 +86,7 @@ cmd_peer_journal() {
   for candidate in "${SITES[@]}"; do
     case $cluster in
       "site-$candidate") from=$candidate ;;
-      "site-$candidate-ns") from=$candidate namespace=$NAMESPACE ;;
+      "site-$candidate-ns") from=$candidate namespace=$(namespace_of "$candidate") ;;
     esac
   done
   [[ $from ]] || die "peer-journal: clusterID $cluster is not of this bed"
@@ -96,6 +96,7 @@ cmd_peer_journal() {
     name=$(omap_get "$from" "$POOL" "$namespace" "csi.volume.$uuid" csi.volname) || die "$from: no journal entry of $volume"
     owner=$(omap_get "$from" "$POOL" "$namespace" "csi.volume.$uuid" csi.volume.owner) || true
   fi
+  if [[ $namespace ]]; then namespace=$(namespace_of "$site"); fi
   made=$(journal "$site" peer-journal "$POOL" "$namespace" "$uuid" "$name" "$owner" "$((WAIT - 3))") || exit 1
   volume_id "$(cluster_id "$site" "$namespace")" "${made% *}" "$uuid"
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "tests/testing/in_process_server.h"
@@ -22,7 +23,7 @@ using ::testing::HasSubstr;
 class AdminServiceTest : public TableTest {
  protected:
   admin_pb::ListOperationsResponse List() {
-    AdminService service(rpc_, table());
+    AdminService service(rpc_, table(), nullptr, watched_);
     InProcessServer server(service);
     grpc::ClientContext context;
     admin_pb::ListOperationsResponse response;
@@ -35,7 +36,7 @@ class AdminServiceTest : public TableTest {
   }
   grpc::Status Cancel(uint64_t id,
                       admin_pb::CancelOperationResponse* response) {
-    AdminService service(rpc_, table());
+    AdminService service(rpc_, table(), nullptr, watched_);
     InProcessServer server(service);
     grpc::ClientContext context;
     admin_pb::CancelOperationRequest request;
@@ -49,10 +50,34 @@ class AdminServiceTest : public TableTest {
     EXPECT_TRUE(status.ok()) << status.error_message();
     return response;
   }
+  /// The watch has seen a volume `id` that is called `name`.
+  void Watch(const std::string& id, const std::string& name) {
+    WatchedPool pool;
+    pool.images.resize(1);
+    pool.images[0].volume_id = id;
+    pool.images[0].volume_name = name;
+    auto seen = std::make_shared<WatchSnapshot>();
+    seen->pools = {pool};
+    watched_ = [seen] { return seen; };
+  }
 
  private:
   Rpc rpc_{clock_};
+  AdminService::Watched watched_;
 };
+
+TEST_F(AdminServiceTest, CallsAVolumeByItsName) {
+  const auto job = NewJob();
+  BackgroundCall call(table(), Spec("promote"), Blocked(job, 1));
+  job->started.Pass();
+  EXPECT_EQ(List().operations(0).name(), "");
+  Watch("v2", "pvc-2");
+  EXPECT_EQ(List().operations(0).name(), "");
+  Watch("v1", "pvc-\x1b[31m1");
+  EXPECT_EQ(List().operations(0).name(), "pvc- [31m1");
+  EXPECT_EQ(List().operations(0).object(), "volume 'v1'");
+  EXPECT_EQ(Cancel(table().List().at(0).id).operation().name(), "pvc- [31m1");
+}
 
 TEST_F(AdminServiceTest, SaysEverythingAboutAnOperation) {
   const auto job = NewJob();

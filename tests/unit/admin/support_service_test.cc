@@ -28,6 +28,8 @@ class SupportServiceTest : public TableTest {
     sources_.flags = "config_dir=/etc/ceph-csi-config";
     sources_.files = {dir_.File("config.json")};
     sources_.metrics = [] { return "up 1\n"; };
+    // Names in Ceph are bytes.
+    sources_.log = [] { return "one line image=\xff\nanother\n"; };
   }
   admin_pb::DescribeDaemonResponse Describe() {
     SupportService service(rpc_, table(), sources_);
@@ -61,6 +63,7 @@ TEST_F(SupportServiceTest, TellsWhatItIs) {
   EXPECT_EQ(daemon.host(), "node-a");
   EXPECT_EQ(daemon.flags(), "config_dir=/etc/ceph-csi-config");
   EXPECT_EQ(daemon.metrics(), "up 1\n");
+  EXPECT_EQ(daemon.log(), "one line image=?\nanother\n");
 }
 
 TEST_F(SupportServiceTest, WhatHasEndedIsToldWithItsAnswer) {

@@ -24,6 +24,7 @@ namespace addons {
 namespace {
 
 using ::addons::testing::StatusIs;
+using ::testing::ContainsRegex;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -192,6 +193,24 @@ TEST_F(InitLogTest, SaysInJsonThatLinesWereDropped) {
     said |= object["fields"].contains("count");
   }
   EXPECT_TRUE(said);
+}
+
+TEST_F(InitLogTest, KeepsItsLastLinesAsTheyWereWritten) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  ASSERT_OK(InitLog("info", LogFormat::kText, ends[1]));
+  Log().info("of the log before");
+  EXPECT_THAT(LastLogLines(), HasSubstr("before"));
+  ASSERT_OK(InitLog("warn", LogFormat::kText, ends[1]));
+  EXPECT_TRUE(LastLogLines().empty());
+  Log().info("quiet");
+  for (int i = 0; i < 1001; ++i) Log().warn("loud number={}", i);
+  spdlog::set_default_logger(previous_);
+  for (const int end : ends) close(end);
+  const std::string text = LastLogLines();
+  EXPECT_THAT(text, ContainsRegex("^[-0-9]+T[^\n]* warning loud number=1\n"));
+  EXPECT_THAT(text, EndsWith(" warning loud number=1000\n"));
+  EXPECT_THAT(text, Not(HasSubstr("quiet")));
 }
 
 // The last lines before a crash are the ones that are needed.

@@ -115,6 +115,9 @@ class ByteImage final : public Image {
   absl::Status ChangeMetadata(const MetadataChanges&) override {
     return Unused();
   }
+  absl::Status ChangeMetadataOfSecondary(const MetadataChanges&) override {
+    return Unused();
+  }
   absl::Status SetMetadata(const std::string&, const std::string&) override {
     return Unused();
   }

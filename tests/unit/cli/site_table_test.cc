@@ -3,17 +3,25 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "cli/changing_lines.h"
+#include "cli/streams.h"
 
 namespace addons {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 SiteRow Row(const std::string& name, SiteAction action, SiteState state,
@@ -37,15 +45,23 @@ std::vector<SiteRow> Rows() {
 
 TEST(SiteTableTest, TroubleComesFirst) {
   const std::string table = SiteTable(Rows());
-  EXPECT_THAT(table, StartsWith("RESULT      ROLE HERE  NAME   ID"));
+  EXPECT_THAT(table, StartsWith("RESULT      ROLE HERE  NAME   MESSAGE"));
   size_t last = 0;
-  for (const char* name : {"id-left", "id-bad", "id-waits", "id-done"}) {
+  for (const char* name : {"  left ", "  bad ", "  waits ", "  done "}) {
     const size_t at = table.find(name);
     ASSERT_NE(at, std::string::npos);
     EXPECT_GT(at, last);
     last = at;
   }
   EXPECT_THAT(table, HasSubstr("\n2 of 5 done\n"));
+}
+
+TEST(SiteTableTest, IdsAreForTheWideForm) {
+  EXPECT_THAT(SiteTable(Rows()), Not(HasSubstr("id-bad")));
+  EXPECT_THAT(
+      SiteTable(Rows(), {}, /*wide=*/true),
+      AllOf(StartsWith("RESULT      ROLE HERE  NAME   ID        MESSAGE"),
+            HasSubstr("  bad    id-bad    no\n")));
 }
 
 TEST(SiteTableTest, ManyAreCountedByReasonAtTheEnd) {
@@ -88,6 +104,58 @@ TEST(SiteTableTest, TheProgressNamesWhatMostWaitFor) {
                           {SiteState::kRefused, {}, ""},
                           {}}),
             "1 done, 4 waiting, 1 failed; 2 for: its demotion");
+}
+
+/// What the daemon says while it waits for a site that is silent.
+std::string Clock(int age) {
+  return absl::StrCat(
+      "UNAVAILABLE: Failed to promote image 'p/i' (volume 'x", age,
+      "'): the peer's demotion has not arrived yet; no sign of site 'site-b' "
+      "for ",
+      age,
+      " s of 90 s while calls wait (last report 48 s ago); forcing is offered "
+      "at about 03:12:40 UTC if nothing changes");
+}
+
+TEST(SiteTableTest, TheProgressHasTheWholeClockOfAWait) {
+  std::vector<SiteProgress> items;
+  for (int age = 40; age < 43; ++age) {
+    items.push_back(
+        {SiteState::kWaiting, absl::StatusCode::kUnavailable, Clock(age)});
+  }
+  EXPECT_EQ(ProgressLine(items),
+            "0 done, 3 waiting, 0 failed; 3 for: the peer's demotion has not "
+            "arrived yet; no sign of site 'site-b' for 40 s of 90 s while "
+            "calls wait (last report 48 s ago); forcing is offered at about "
+            "03:12:40 UTC if nothing changes");
+}
+
+TEST(SiteTableTest, TheProgressIsWholeOnANarrowTerminal) {
+  constexpr size_t kColumns = 40;
+  std::istringstream in;
+  std::ostringstream shown;
+  Streams streams{in, shown, shown};
+  ChangingLines lines(streams, kColumns);
+  const std::string progress = ProgressLine(
+      {{SiteState::kWaiting, absl::StatusCode::kUnavailable, Clock(41)}});
+  lines.Draw(progress);
+  std::string first = shown.str();
+  ASSERT_THAT(first, StartsWith("\r\x1b[K"));
+  first.erase(0, 4);
+  const std::vector<std::string> drawn = absl::StrSplit(first, '\n');
+  EXPECT_GT(drawn.size(), 5U);
+  for (const std::string& line : drawn) EXPECT_LT(line.size(), kColumns);
+  EXPECT_EQ(absl::StrJoin(drawn, " "), progress);
+  // All of it is drawn over.
+  shown.str("");
+  lines.Draw("done");
+  std::string over;
+  for (size_t i = 1; i < drawn.size(); ++i) over += "\r\x1b[K\x1b[A";
+  EXPECT_EQ(shown.str(), over + "\r\x1b[K\r\x1b[Kdone");
+  shown.str("");
+  lines.Clear();
+  lines.Clear();
+  EXPECT_EQ(shown.str(), "\r\x1b[K");
 }
 
 }  // namespace

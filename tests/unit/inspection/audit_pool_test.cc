@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/shell_command.h"
 #include "ceph/pool.h"
-#include "inspection/audit/remedy.h"
 #include "inspection/audit/repair.h"
 #include "lease/keeper.h"
 #include "lease/who_holds.h"
@@ -178,6 +178,18 @@ TEST_F(AuditPoolTest, NameOfAnImageThatIsNotThere) {
                                 HasSubstr("rmomapkey csi.volumes.default "))));
   // That it may be needed has to be said before that command.
   EXPECT_THAT(findings.front().seen, HasSubstr("resync"));
+}
+
+// What is removed for one that is gone is all that leads to this one.
+TEST_F(AuditPoolTest, NameOfAnImageThatWasRenamed) {
+  pair_.AddVolume(a_, kUuid);
+  a_.RenameImage(image_, "mine");
+  List("mine", true);
+  const AuditFindings findings = Audit(AuditKind::kJournal);
+  EXPECT_THAT(Remedies(findings),
+              ElementsAre(absl::StrCat(
+                  "rbd rename replicapool/mine replicapool/", image_)));
+  EXPECT_THAT(findings.front().seen, HasSubstr("it was renamed"));
 }
 
 TEST_F(AuditPoolTest, JournalObjectToWhichNoNameLeads) {

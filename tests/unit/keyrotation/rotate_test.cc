@@ -307,8 +307,34 @@ TEST_F(RotateTest, MappedElsewhereNamesTheNode) {
   node_.Map("another image");
   ExpectUntouched(Run(), kRefused, "nor on any other");
   node_.site().AddWatcher(EncryptedNode::Image(), "10.0.0.7:0/123", 4711);
-  ExpectUntouched(Run(), kRefused, "client.4711 at 10.0.0.7:0/123");
+  ExpectUntouched(Run(), kRefused, "client.4711 at 10.0.0.7:0/123)");
+  // Of a node that has it no more, and of the one that has it.
+  node_.SetMetadata(".rbd.csi.ceph.com/clientaddress/id/node-5", "10.0.0.5");
+  node_.SetMetadata(".rbd.csi.ceph.com/clientaddress/id/node-7", "10.0.0.7");
+  ExpectUntouched(Run(), kRefused, "10.0.0.7:0/123 on node 'node-7')");
+  node_.site().AddWatcher(EncryptedNode::Image(), "10.0.0.8:0/5", 4712);
+  ExpectUntouched(Run(), kRefused, "10.0.0.8:0/5)");
+  // Two nodes that say the same.
+  node_.SetMetadata(".rbd.csi.ceph.com/clientaddress/id/node-6", "10.0.0.7");
+  ExpectUntouched(Run(), kRefused, "10.0.0.7:0/123, ");
   EXPECT_FALSE(mutating_);
+}
+
+TEST_F(RotateTest, AnRbdNbdDeviceRotatesAsWell) {
+  node_.Map("another image");
+  node_.tree().AddDisk("nbd0", "43:0");
+  const auto serve = [this](const std::string& command) {
+    std::string zeros = command;
+    std::replace(zeros.begin(), zeros.end(), '\n', '\0');
+    node_.tree().SetNbdServer("nbd0", 77, zeros);
+  };
+  node_.SetDevice("nbd0");
+  serve(absl::StrCat("rbd-nbd\nmap\nreplicapool/another\n"));
+  ExpectUntouched(Run(), kRefused, "not mapped on this node");
+  serve(absl::StrCat("rbd-nbd\nmap\nreplicapool/", EncryptedNode::Image(),
+                     "\n--cookie\n", node_.id(), "\n"));
+  ASSERT_OK(Run());
+  ExpectRotated();
 }
 
 TEST_F(RotateTest, ASnapshotOfTheImageIsNotTheImage) {

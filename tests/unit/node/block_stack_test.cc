@@ -38,7 +38,7 @@ TEST_F(BlockStackTest, ReadsOneDevice) {
   ASSERT_OK(stack);
   EXPECT_THAT(stack->layers, ElementsAre(Named("rbd0")));
   EXPECT_EQ(stack->size_bytes, LinuxTree::kBytes);
-  EXPECT_EQ(stack->DiscardGranularity(), 65536U);
+  EXPECT_EQ(stack->Coarsest().discard_granularity, 65536U);
   EXPECT_EQ(stack->WithoutDiscard(), nullptr);
 }
 
@@ -84,7 +84,7 @@ TEST_F(BlockStackTest, TakesTheCoarsestGranularity) {
   tree_.SetDiscard("dm-0", 4096, 4096);
   const auto stack = Read(kMapper);
   ASSERT_OK(stack);
-  EXPECT_EQ(stack->DiscardGranularity(), 65536U);
+  EXPECT_EQ(stack->Coarsest().discard_granularity, 65536U);
 }
 
 TEST_F(BlockStackTest, RefusesWhatIsNoBlockDevice) {

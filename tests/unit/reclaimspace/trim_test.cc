@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "ceph/image.h"
 #include "node/block_stack.h"
 #include "node/ioprio_abi.h"
 #include "tests/fakes/mirrored_pair.h"
@@ -24,8 +25,10 @@ namespace addons::testing {
 namespace {
 
 using std::chrono::seconds;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 constexpr uint64_t kGiB = FakeNode::kGiB;
@@ -62,7 +65,7 @@ TEST_F(TrimTest, CoversTheWholeDeviceInSteps) {
   node_.SetTrim([](const TrimRange&) { return uint64_t{10}; });
   const auto result = Run();
   ASSERT_OK(result);
-  EXPECT_EQ(result->trimmed_bytes, 40U);
+  EXPECT_EQ(result->asked_bytes, 40U);
   const std::vector<TrimRange> trims = node_.trims();
   ASSERT_THAT(trims, SizeIs(4));
   for (size_t i = 0; i < trims.size(); ++i) {
@@ -103,11 +106,11 @@ TEST_F(TrimTest, NoMoreIsTrimmedThanIsFree) {
   const auto result = Run();
   ASSERT_OK(result);
   EXPECT_GT(node_.trims().size(), 1U);
-  EXPECT_GT(result->trimmed_bytes, 0U);
-  EXPECT_LT(result->trimmed_bytes, uint64_t{1} << 60);
+  EXPECT_GT(result->asked_bytes, 0U);
+  EXPECT_LT(result->asked_bytes, uint64_t{1} << 60);
 }
 
-TEST_F(TrimTest, MeasuresTheImageWhereThatIsCheap) {
+TEST_F(TrimTest, MeasuresTheImage) {
   const std::string image = MirroredPair::ImageOf(kUuid);
   pair_.a().SetUsage(image, 64, 0);
   node_.SetTrim([&](const TrimRange& range) {
@@ -118,6 +121,35 @@ TEST_F(TrimTest, MeasuresTheImageWhereThatIsCheap) {
   ASSERT_OK(result);
   EXPECT_EQ(result->image_before_bytes, uint64_t{256} << 20);
   EXPECT_EQ(result->image_after_bytes, uint64_t{192} << 20);
+}
+
+TEST_F(TrimTest, WhatMayNotBeMeasuredIsAsked) {
+  node_.SetTrim([](const TrimRange&) { return uint64_t{10}; });
+  int refused = 0;
+  world_.SetCallHook([&](absl::string_view, absl::string_view call, bool) {
+    if (call != "rados_read") return 0;
+    ++refused;
+    return EPERM;
+  });
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(refused, 1);
+  EXPECT_EQ(result->asked_bytes, 40U);
+  EXPECT_EQ(result->image_before_bytes, std::nullopt);
+  EXPECT_EQ(result->image_after_bytes, std::nullopt);
+}
+
+// Most images of storage classes have the feature "layering" only.
+TEST_F(TrimTest, MeasuresAnImageWithoutFastDiff) {
+  const std::string image = MirroredPair::ImageOf(kUuid);
+  ImageFeatures features;
+  features.exclusive_lock = true;
+  pair_.a().SetFeatures(image, features);
+  pair_.a().SetUsage(image, 64, 0);
+  const auto result = Run();
+  ASSERT_OK(result);
+  EXPECT_EQ(result->image_before_bytes, uint64_t{256} << 20);
+  EXPECT_EQ(result->image_after_bytes, uint64_t{256} << 20);
 }
 
 TEST_F(TrimTest, DoesNotMeasureWithoutSecrets) {
@@ -248,14 +280,69 @@ TEST_F(TrimTest, EndsWhereTheFilesystemEnds) {
   });
   const auto result = Run();
   ASSERT_OK(result);
-  EXPECT_EQ(result->trimmed_bytes, 20U);
+  EXPECT_EQ(result->asked_bytes, 20U);
 }
 
 TEST_F(TrimTest, ARefusedBeginningIsAnError) {
   node_.SetTrim([](const TrimRange&) -> absl::StatusOr<uint64_t> {
     return absl::OutOfRangeError("too small");
   });
+  MountEntry mount = FakeNode::Mount();
+  mount.filesystem = "btrfs";
+  node_.SetMount(mount, 2);
   EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnknown));
+}
+
+// What the kernel says when no block group has room for one free extent of the
+// size that the device discards at least.
+TEST_F(TrimTest, ADeviceThatDiscardsMoreThanABlockGroupIsNamed) {
+  node_.SetTrim([](const TrimRange&) -> absl::StatusOr<uint64_t> {
+    return absl::OutOfRangeError("the filesystem has no such range");
+  });
+  for (const char* filesystem : {"ext4", "xfs"}) {
+    MountEntry mount = FakeNode::Mount();
+    mount.filesystem = filesystem;
+    node_.SetMount(mount, 2);
+    EXPECT_THAT(Run(),
+                StatusIs(absl::StatusCode::kUnimplemented,
+                         AllOf(HasSubstr("device rbd0"), HasSubstr("65536 by"),
+                               HasSubstr(filesystem))));
+  }
+}
+
+TEST_F(TrimTest, TheLayerThatDiscardsMostAtOnceIsNamed) {
+  node_.tree.AddDisk("dm-0", "253:0");
+  node_.tree.Stack("dm-0", "rbd0", "LVM-x", "a-name");
+  node_.tree.SetDiscard("dm-0", 1 << 30, 32 << 20);
+  node_.SetMount(FakeNode::Mount({253, 0}), 2);
+  node_.SetTrim([](const TrimRange&) -> absl::StatusOr<uint64_t> {
+    return absl::OutOfRangeError("the filesystem has no such range");
+  });
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kUnimplemented,
+                              AllOf(HasSubstr("dm-0"), HasSubstr("33554432"))));
+}
+
+TEST_F(TrimTest, AJournalThatWasNotReplayedIsNamed) {
+  node_.SetTrim([](const TrimRange&) -> absl::StatusOr<uint64_t> {
+    return absl::FailedPreconditionError("the filesystem is read-only");
+  });
+  EXPECT_THAT(Run(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       AllOf(HasSubstr("without a replay of its journal"),
+                             Not(HasSubstr("read-only")))));
+}
+
+// It became read-only after the first look at the mount.
+TEST_F(TrimTest, AFilesystemThatBecomesReadOnlyMeanwhileIsCalledThat) {
+  node_.SetTrim([this](const TrimRange& range) -> absl::StatusOr<uint64_t> {
+    MountEntry mount = FakeNode::Mount();
+    mount.filesystem_read_only = true;
+    node_.SetMount(mount, 2);
+    if (range.start == 0) return 0;
+    return absl::FailedPreconditionError("the filesystem is read-only");
+  });
+  EXPECT_THAT(Run(), StatusIs(absl::StatusCode::kFailedPrecondition,
+                              HasSubstr("read-only")));
 }
 
 TEST_F(TrimTest, SaysThatTheFilesystemCannotTrim) {

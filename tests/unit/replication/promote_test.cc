@@ -749,6 +749,15 @@ TEST_F(PromoteTest, PromotionThatStaysBusyIsUnavailable) {
               StatusIs(kUnavailable, HasSubstr("still holds the image")));
 }
 
+// What a change of the metadata says, too, when its image is no secondary.
+TEST_F(PromoteTest, RbdMirrorIsNotBlamedForAChangeByOthers) {
+  a_.Demote(image_);
+  world_.Advance(seconds(5));
+  Fail("rbd_mirror_image_promote", EAGAIN, 1000000);
+  EXPECT_THAT(Promote(on_b_),
+              StatusIs(kUnavailable, HasSubstr("somebody else has changed")));
+}
+
 // The demotion is here whole, and rbd-mirror hangs with the image open.
 TEST_F(PromoteTest, RbdMirrorThatHangsIsEvictedAfterPatienceByForce) {
   a_.Demote(image_);

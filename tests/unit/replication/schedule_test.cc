@@ -571,6 +571,85 @@ TEST_F(FormerScheduleTest, ThatOfTheOtherSiteIsTakenOver) {
   EXPECT_EQ(OnB()[0], Present()[0]);
 }
 
+/// The same in a RADOS namespace.
+class FormerScheduleInANamespaceTest : public FormerScheduleTest {
+ protected:
+  FormerScheduleInANamespaceTest() {
+    constexpr char kOther[] = "6ef79ce1-81e8-439b-8405-35138edf5b89";
+    id_ = pair_.AddMirroredVolume(a_, kOther, uint64_t{4} << 20,
+                                  MirroredPair::kNamespace);
+    in_namespace_ = absl::StrCat(MirroredPair::kPool, "/",
+                                 MirroredPair::kNamespace, "/csi-vol-", kOther);
+  }
+  /// By a user who may not read the default namespace after the promotion.
+  void KeepOut(int of_manager = 0) {
+    world_.SetCallHook([this, of_manager](absl::string_view site,
+                                          absl::string_view call, bool) {
+      if (site != "b") return 0;
+      if (call == "rbd_mirror_image_promote") promoted_ = true;
+      if (call == "rados_mgr_command") return of_manager;
+      return promoted_ && call == "rados_read_op_omap_get_vals_by_keys2" ? EPERM
+                                                                         : 0;
+    });
+  }
+  std::vector<SnapshotSchedule> OnB() {
+    world_.SetCallHook(nullptr);
+    TestOperationContext context(world_);
+    auto present = ListSchedules(context, on_b_.options(), *pair_.cluster(b_),
+                                 in_namespace_);
+    EXPECT_OK(present);
+    return present.value_or(std::vector<SnapshotSchedule>());
+  }
+
+  bool promoted_ = false;
+  std::string in_namespace_;
+};
+
+TEST_F(FormerScheduleInANamespaceTest, ThatOfTheOtherSiteIsTakenOver) {
+  ASSERT_OK(PromoteEvery("7m"));
+  MoveToB();
+  ASSERT_THAT(OnB(), SizeIs(1));
+  EXPECT_EQ(OnB()[0].interval, minutes(7));
+}
+
+TEST_F(FormerScheduleInANamespaceTest, TheManagerIsAskedWhereItCannotBeRead) {
+  ASSERT_OK(PromoteEvery("7m"));
+  KeepOut();
+  MoveToB();
+  EXPECT_TRUE(promoted_);
+  ASSERT_THAT(OnB(), SizeIs(1));
+  EXPECT_EQ(OnB()[0].interval, minutes(7));
+}
+
+TEST_F(FormerScheduleInANamespaceTest, OneThatWasSetByHandStays) {
+  ASSERT_OK(PromoteEvery("7m"));
+  ASSERT_OK(pair_.cluster(b_)
+                ->MgrCommand(Command("add", in_namespace_, "11m"))
+                .status());
+  KeepOut();
+  MoveToB();
+  ASSERT_THAT(OnB(), SizeIs(1));
+  EXPECT_EQ(OnB()[0].interval, minutes(11));
+}
+
+TEST_F(FormerScheduleInANamespaceTest, ASilentManagerIsToldLater) {
+  ASSERT_OK(PromoteEvery("7m"));
+  KeepOut(ETIMEDOUT);
+  MoveToB();
+  EXPECT_THAT(OnB(), IsEmpty());
+  world_.Advance(minutes(2));
+  ASSERT_OK(Promote(on_b_));
+  ASSERT_THAT(OnB(), SizeIs(1));
+  EXPECT_EQ(OnB()[0].interval, minutes(7));
+}
+
+TEST_F(FormerScheduleInANamespaceTest, WhoMayNotAskIsToldThatItIsPrimary) {
+  ASSERT_OK(PromoteEvery("7m"));
+  KeepOut(EACCES);
+  MoveToB();
+  EXPECT_THAT(OnB(), IsEmpty());
+}
+
 TEST_F(FormerScheduleTest, ThatOfTheOtherSiteIsNewerThanItsOwn) {
   ASSERT_OK(PromoteEvery("7m"));
   MoveToB({{"schedulingInterval", "1h"}});
@@ -620,6 +699,14 @@ TEST_F(FormerScheduleTest, ThatOfThePoolIsOne) {
                 ->MgrCommand(Command(
                     "add", absl::StrCat(MirroredPair::kPool, "/"), "11m"))
                 .status());
+  MoveToB();
+  EXPECT_THAT(NotesOf(on_b_),
+              Not(Contains(HasSubstr("without a mirror snapshot schedule"))));
+}
+
+TEST_F(FormerScheduleTest, ThatOfTheClusterIsOne) {
+  on_b_.environment().history.Begin();
+  ASSERT_OK(pair_.cluster(b_)->MgrCommand(Command("add", "", "11m")).status());
   MoveToB();
   EXPECT_THAT(NotesOf(on_b_),
               Not(Contains(HasSubstr("without a mirror snapshot schedule"))));

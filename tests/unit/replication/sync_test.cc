@@ -19,6 +19,7 @@ using std::chrono::seconds;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 constexpr char kMake[] = "rbd_mirror_image_create_snapshot2";
@@ -54,17 +55,25 @@ TEST_F(SyncTest, EachCallMakesOne) {
 }
 
 TEST_F(SyncTest, ACopyThatIsUnderWayIsAwaited) {
-  b_.SetCopySpeed(1);
+  b_.SetCopySpeed(0.1);
   ASSERT_OK(a_.Write(image_, 7));
   const auto made = MakeSync(on_a_);
   ASSERT_OK(made);
-  deadline_ = seconds(20);
-  EXPECT_THAT(AwaitSync(on_a_, *made),
-              StatusIs(kUnavailable,
-                       AllOf(HasSubstr("not complete at site 'site-b'"),
-                             HasSubstr("reported "), HasSubstr("waited for"))));
+  // Several reports of the other site.
+  deadline_ = seconds(100);
+  EXPECT_THAT(
+      AwaitSync(on_a_, *made),
+      StatusIs(kUnavailable,
+               AllOf(HasSubstr("not complete at site 'site-b': copied "),
+                     HasSubstr("%, reported "), HasSubstr("waited for"))));
   EXPECT_EQ(mutations_begun_, 0);
-  deadline_ = minutes(2);
+  // How far it is grows, and is told as what a person sees of the operation.
+  ASSERT_THAT(progress_, Not(IsEmpty()));
+  const auto [copied, all] = progress_.back();
+  EXPECT_EQ(all, 100U);
+  EXPECT_GT(copied, progress_.front().first);
+  EXPECT_LT(copied, all);
+  deadline_ = minutes(5);
   EXPECT_OK(AwaitSync(on_a_, *made));
   EXPECT_GT(took_, seconds(5));
   EXPECT_THAT(steps_, Contains("waiting until the copy is complete"));

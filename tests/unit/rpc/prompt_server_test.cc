@@ -13,7 +13,7 @@
 
 #include "identity/identity.grpc.pb.h"
 #include "identity/probe.h"
-#include "rpc/request_id.h"
+#include "rpc/trailers.h"
 #include "tests/rpc/raw_call.h"
 #include "tests/testing/gate.h"
 #include "tests/testing/in_process_server.h"
@@ -153,7 +153,7 @@ TEST(PromptServerTest, AnErrorHasItsCodeItsTextAndTheIdOfTheRequest) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(status.error_message(), HasSubstr("config.json is missing"));
   EXPECT_FALSE(response.has_ready());
-  EXPECT_EQ(context->GetServerTrailingMetadata().count(kRequestIdHeader), 1U);
+  EXPECT_EQ(context->GetServerTrailingMetadata().count(kRequestIdTrailer), 1U);
   EXPECT_EQ(Counted(service.rpc(), absl::StatusCode::kFailedPrecondition), 1U);
 }
 

@@ -480,7 +480,7 @@ Package Admin() {
           "rbdaddons.admin.v1.Operation.State state=6; bool mutating=7; "
           "string step=8; uint64 done=9; uint64 total=10; uint32 callers=11; "
           "string request_id=12; int64 age_milliseconds=13; bool stuck=14; "
-          "int64 idle_milliseconds=15; string clock=16}",
+          "int64 idle_milliseconds=15; string clock=16; string name=17}",
           "enum rbdaddons.admin.v1.Operation.State {UNSPECIFIED=0; QUEUED=1; "
           "RUNNING=2; STOPPING=3; WAITING=4}",
           "rbdaddons.admin.v1.Lane {string name=1; uint32 running=2; "
@@ -534,7 +534,7 @@ Package Admin() {
           "rbdaddons.admin.v1.HistoryEvent {int64 time=1; uint64 times=2; "
           "int64 until=3; string object=4; string image=5; string verb=6; "
           "string user=7; string request=8; string code=9; string from=10; "
-          "string to=11; string text=12; string daemon=13}",
+          "string to=11; string text=12; string daemon=13; string name=14}",
           "/rbdaddons.admin.v1.Doctor/Diagnose "
           "rbdaddons.admin.v1.DiagnoseRequest -> "
           "rbdaddons.admin.v1.DiagnoseResponse",
@@ -611,7 +611,8 @@ Package Admin() {
           "M manifest=2; string host=3; google.protobuf.Timestamp now=4; "
           "string flags=5; "
           "rep rbdaddons.admin.v1.ConfigurationFile files=6; "
-          "rep rbdaddons.admin.v1.EndedOperation ended=7; string metrics=8}",
+          "rep rbdaddons.admin.v1.EndedOperation ended=7; string metrics=8; "
+          "string log=9}",
           "rbdaddons.admin.v1.ConfigurationFile {string path=1; "
           "string text=2; string missing=3}",
           "rbdaddons.admin.v1.EndedOperation {uint64 operation_id=1; "
@@ -659,7 +660,7 @@ Package Admin() {
           "uint64 lost_bytes=5 [optional]; "
           "uint64 lost_bytes_about=6 [optional]; "
           "uint64 bytes_to_come=7 [optional]; "
-          "uint64 planned_seconds=8 [optional]}",
+          "uint64 planned_seconds=8 [optional]; string name=9}",
           "rbdaddons.admin.v1.FailoverFinding {string volume_id=1; "
           "string image=2; string role=3; "
           "rbdaddons.admin.v1.Forecast planned=4; "
@@ -736,7 +737,7 @@ Package Admin() {
           "bool only_go_on=6}",
           "rbdaddons.admin.v1.RollBackResponse {string kept=1; bool goes_on=2; "
           "uint64 bytes=3; uint64 bytes_now=4; uint64 bytes_compared=5; uint64 "
-          "snapshot_id=6}",
+          "snapshot_id=6; bool keeps_itself=7}",
           "rbdaddons.admin.v1.VerifyPointRequest {string volume_id=1; M "
           "secrets=2 [secret]; uint64 bytes_per_second=3; string name=4}",
           "rbdaddons.admin.v1.VerifyPointResponse "

@@ -150,6 +150,18 @@ TEST_F(ModifyGroupTest, BrokenMembersNeitherBlockNorStay) {
       << "replication was asked about broken members";
 }
 
+TEST_F(ModifyGroupTest, ARenamedMemberIsNotGone) {
+  const auto volumes = AddVolumes(1);
+  MakeGroup(volumes);
+  a_.RenameImage(Image(1), "mine");
+  world_.ClearCalls();
+  const auto named =
+      StatusIs(absl::StatusCode::kUnavailable, HasSubstr("was renamed"));
+  EXPECT_THAT(Modify(on_a_, id_, {}), named);
+  EXPECT_THAT(Delete(on_a_, id_), named);
+  EXPECT_EQ(world_.CountMutations(), 0);
+}
+
 TEST_F(ModifyGroupTest, AMemberThatCannotBeLookedAtForNowDoesNotLeaveHalfway) {
   const auto volumes = AddVolumes(1);
   MakeGroup(volumes);

@@ -552,7 +552,7 @@ TEST_F(WatchTest, CopiesThatCannotBeReliedOnAreCounted) {
   environment_.watched.NoteMixture(volume, b_.ImageId(image_), false, true);
   LookOnce();
   EXPECT_THAT(PoolOf(b_).broken, ElementsAre(0, 0, 0, 0, 1));
-  EXPECT_THAT(PoolOf(b_).images[0].message, HasSubstr("mixture"));
+  EXPECT_THAT(PoolOf(b_).images[0].message, HasSubstr("start no workload"));
   environment_.watched.NoteMixture(volume, b_.ImageId(image_), false, false);
   LookOnce();
   EXPECT_EQ(PoolOf(b_).images[0].health, ReplicationHealth::kHealthy);

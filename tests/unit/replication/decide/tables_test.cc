@@ -143,7 +143,7 @@ struct Scene {
   void HaveParent() { view.parent = ImageParent(); }
   void BeginRollback() {
     view.marks[kRollbackKey] =
-        FormatRollbackMark({"first", "before", "then"}, view);
+        FormatRollbackMark({"first", "before", "", "then"}, view);
   }
   void TakeBack() {
     BecomePrimary();
@@ -160,6 +160,7 @@ struct Scene {
     seen.journal_image_id = journal_image_id;
     seen.open_by_mirror = open_by_mirror;
     seen.was_primary = was_primary;
+    seen.restore_point = restore_point;
     seen.done = done;
     return seen;
   }
@@ -218,6 +219,7 @@ struct Scene {
   std::optional<RescueRecord> rescue;
   SeriesClocks clocks;
   Force force = Force::kNo;
+  std::string restore_point;
   Done done;
   // --- of Promote
   std::optional<std::string> journal_image_id;
@@ -388,10 +390,24 @@ TEST(TablesTest, Promote) {
        }},
       {"schedule", Step::kKeepSchedule, kGoesOn,
        [](Scene& s) { s.BecomePrimary(); }},
+      {"point-to-go-back-to", Step::kRollBack, kGoesOn,
+       [](Scene& s) {
+         s.BecomePrimary();
+         s.BeginRollback();
+         s.restore_point = "first";
+         s.done.Count(Step::kKeepSchedule);
+       }},
       {"rollback-begun", Step::kAnswer, kRepeat,
        [](Scene& s) {
          s.BecomePrimary();
          s.BeginRollback();
+         s.done.Count(Step::kKeepSchedule);
+       }},
+      {"not-of-that-point", Step::kAnswer, StatusCode::kInvalidArgument,
+       [](Scene& s) {
+         s.BecomePrimary();
+         s.view.own.restored = RestoredPoint{"first", 1, 1};
+         s.restore_point = "first";
          s.done.Count(Step::kKeepSchedule);
        }},
       {"primary", Step::kAnswer, kGoesOn,
@@ -400,6 +416,11 @@ TEST(TablesTest, Promote) {
          s.done.Count(Step::kKeepSchedule);
        }},
 
+      {"point-not-here", Step::kAnswer, StatusCode::kInvalidArgument,
+       [](Scene& s) {
+         s.DemotionArrives();
+         s.restore_point = "first";
+       }},
       {"report-unknown", Step::kWait, kRepeat,
        [](Scene& s) {
          s.DemotionArrives();

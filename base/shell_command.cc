@@ -1,4 +1,4 @@
-#include "inspection/audit/remedy.h"
+#include "base/shell_command.h"
 
 #include <algorithm>
 

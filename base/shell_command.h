@@ -1,5 +1,5 @@
-#ifndef ADDONS_INSPECTION_AUDIT_REMEDY_H_
-#define ADDONS_INSPECTION_AUDIT_REMEDY_H_
+#ifndef ADDONS_BASE_SHELL_COMMAND_H_
+#define ADDONS_BASE_SHELL_COMMAND_H_
 
 #include <string>
 #include <vector>
@@ -21,4 +21,4 @@ std::string RadosCommand(const std::string& pool,
 
 }  // namespace addons
 
-#endif  // ADDONS_INSPECTION_AUDIT_REMEDY_H_
+#endif  // ADDONS_BASE_SHELL_COMMAND_H_
