@@ -277,9 +277,9 @@ class WaitingStormTest : public ::testing::Test {
     EXPECT_LE(busy_.threads, 40);
 #if !defined(ADDONS_SANITIZED)
     // The caller's half of a call, too: 39.3 KiB each were seen, besides 3.5
-    // MiB that the looks took. About 42 when a call kept its request and its
-    // own work. What malloc gave out hardly differs from run to run; what is
-    // resident does, by which threads ran beside each other.
+    // MiB that the looks took. It was 3 KiB more when a call kept its request
+    // and its own work. What malloc has given out hardly differs from run to
+    // run; what is resident does.
     EXPECT_LE(busy_.allocated_kib, idle_.allocated_kib + 5 * 1024 + 40 * count);
     EXPECT_LE(busy_.resident_mib, idle_.resident_mib + 16 + 42 * count / 1024);
 #endif
