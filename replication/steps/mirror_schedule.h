@@ -158,7 +158,8 @@ struct PromotionNotes {
 /// KeepSchedule() for a promote that asks for no schedule: with what was asked
 /// for last, here or on the other site. Schedules that were set by hand stay.
 /// Where none is known and none applies, the log, the history and the call's
-/// PromotionNotes say so of an image that was `just_promoted`.
+/// PromotionNotes say so of an image that was `just_promoted`; of one whose
+/// schedules cannot be seen the log and the history do, and none is set.
 absl::Status KeepFormerSchedule(Session& session, const CephUserRef& user,
                                 const MirrorView& view, VerbScope by,
                                 bool just_promoted);

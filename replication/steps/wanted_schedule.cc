@@ -2,6 +2,7 @@
 // replication/steps/mirror_schedule.h
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -116,6 +117,21 @@ struct NotesOfSchedule {
   bool forget_own = false;
 };
 
+/// What is wrong with the schedule of an image that is primary now, for the log
+/// and the history.
+void NoteScheduleTrouble(const Session& session, const std::string& state,
+                         const std::string& what, const std::string& todo) {
+  const std::string& volume_id = session.volume.volume_id.text();
+  Log().warn("the image is primary {}: {}; {} volume={}", state, what, todo,
+             Quoted(volume_id));
+  HistoryEvent event;
+  event.object = volume_id;
+  event.from = "primary";
+  event.to = absl::StrCat("primary ", state);
+  event.text = absl::StrCat(event.to, ": ", what);
+  session.environment.history.Add(std::move(event));
+}
+
 }  // namespace
 
 std::optional<SnapshotSchedule> WantedSchedule(const MirrorView& view) {
@@ -215,12 +231,21 @@ absl::Status KeepFormerSchedule(Session& session, const CephUserRef& user,
   // told of `former` later; one that does not let this user ask is not.
   const auto present = ListSchedules(session.context, Impatient(session),
                                      session.volume, view.image_id);
-  const bool by_hand = present.ok()
-                           ? std::any_of(present->begin(), present->end(),
-                                         [&own](const SnapshotSchedule& one) {
-                                           return one.Runs() && one != own;
-                                         })
-                           : !absl::IsUnavailable(present.status());
+  if (!present.ok() && !absl::IsUnavailable(present.status())) {
+    if (just_promoted) {
+      NoteScheduleTrouble(
+          session, "with a schedule that cannot be seen, or without one",
+          std::string(present.status().message()),
+          "none is set: promote it again with schedulingInterval, or look with "
+          "rbd mirror snapshot schedule ls");
+    }
+    return absl::OkStatus();
+  }
+  const bool by_hand =
+      present.ok() && std::any_of(present->begin(), present->end(),
+                                  [&own](const SnapshotSchedule& one) {
+                                    return one.Runs() && one != own;
+                                  });
   if (former.has_value() && !by_hand) {
     return KeepSchedule(session, user, view, *former, by);
   }
@@ -231,19 +256,11 @@ absl::Status KeepFormerSchedule(Session& session, const CephUserRef& user,
   if (!inherited.ok() || !inherited->empty()) return absl::OkStatus();
   session.context.Step("primary without a mirror snapshot schedule");
   session.context.memory().Of<PromotionNotes>().without_schedule = 1;
-  Log().warn(
-      "the image is primary without a mirror snapshot schedule, so nothing "
-      "that is written is copied: the call asks for none, and the other site "
-      "had none; promote it again with schedulingInterval volume={}",
-      Quoted(session.volume.volume_id.text()));
-  HistoryEvent event;
-  event.object = session.volume.volume_id.text();
-  event.from = "primary";
-  event.to = "primary without a schedule";
-  event.text =
-      "primary without a mirror snapshot schedule: nothing that is written is "
-      "copied";
-  session.environment.history.Add(std::move(event));
+  NoteScheduleTrouble(
+      session, "without a schedule",
+      "no mirror snapshot is made, so nothing that is written is copied",
+      "the call asks for none, and the other site had none; promote it again "
+      "with schedulingInterval");
   return absl::OkStatus();
 }
 

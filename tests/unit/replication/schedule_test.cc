@@ -637,8 +637,10 @@ TEST_F(FormerScheduleInANamespaceTest, ASilentManagerIsToldLater) {
   KeepOut(ETIMEDOUT);
   MoveToB();
   EXPECT_THAT(OnB(), IsEmpty());
-  world_.Advance(minutes(2));
-  ASSERT_OK(Promote(on_b_));
+  // No other promotion is needed.
+  EXPECT_THAT(on_b_.environment().due_schedules.All(), SizeIs(1));
+  TestOperationContext context(world_);
+  EXPECT_OK(KeepUp(context, on_b_.environment(), {on_b_.Target(id_)}));
   ASSERT_THAT(OnB(), SizeIs(1));
   EXPECT_EQ(OnB()[0].interval, minutes(7));
 }
@@ -646,8 +648,11 @@ TEST_F(FormerScheduleInANamespaceTest, ASilentManagerIsToldLater) {
 TEST_F(FormerScheduleInANamespaceTest, WhoMayNotAskIsToldThatItIsPrimary) {
   ASSERT_OK(PromoteEvery("7m"));
   KeepOut(EACCES);
+  on_b_.environment().history.Begin();
   MoveToB();
   EXPECT_THAT(OnB(), IsEmpty());
+  EXPECT_THAT(NotesOf(on_b_),
+              Contains(HasSubstr("with a schedule that cannot be seen")));
 }
 
 TEST_F(FormerScheduleTest, ThatOfTheOtherSiteIsNewerThanItsOwn) {
@@ -683,9 +688,8 @@ TEST_F(FormerScheduleTest, APrimaryWithoutAnyIsToldAndNeverHealthy) {
   on_b_.environment().history.Begin();
   MoveToB();
   EXPECT_THAT(OnB(), IsEmpty());
-  EXPECT_THAT(
-      NotesOf(on_b_),
-      Contains(HasSubstr("primary without a mirror snapshot schedule")));
+  EXPECT_THAT(NotesOf(on_b_),
+              Contains(HasSubstr("primary without a schedule")));
   world_.Advance(minutes(2));
   const auto info = Info(on_b_);
   ASSERT_OK(info);
@@ -701,7 +705,7 @@ TEST_F(FormerScheduleTest, ThatOfThePoolIsOne) {
                 .status());
   MoveToB();
   EXPECT_THAT(NotesOf(on_b_),
-              Not(Contains(HasSubstr("without a mirror snapshot schedule"))));
+              Not(Contains(HasSubstr("without a schedule"))));
 }
 
 TEST_F(FormerScheduleTest, ThatOfTheClusterIsOne) {
@@ -709,7 +713,7 @@ TEST_F(FormerScheduleTest, ThatOfTheClusterIsOne) {
   ASSERT_OK(pair_.cluster(b_)->MgrCommand(Command("add", "", "11m")).status());
   MoveToB();
   EXPECT_THAT(NotesOf(on_b_),
-              Not(Contains(HasSubstr("without a mirror snapshot schedule"))));
+              Not(Contains(HasSubstr("without a schedule"))));
 }
 
 TEST_F(ScheduleTest, NamespaceIsPartOfTheLevel) {
