@@ -1,6 +1,7 @@
 #include "cli/adopt.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <utility>
 
@@ -114,7 +115,8 @@ void AddAdopted(const admin_pb::AdoptVolumesResponse& found,
 
 }  // namespace
 
-std::string AdoptText(const admin_pb::AdoptVolumesResponse& found) {
+std::string AdoptText(const admin_pb::AdoptVolumesResponse& found,
+                      Listing listing) {
   std::vector<const admin_pb::AdoptedVolume*> volumes;
   for (const admin_pb::AdoptedVolume& volume : found.volumes()) {
     volumes.push_back(&volume);
@@ -123,14 +125,27 @@ std::string AdoptText(const admin_pb::AdoptVolumesResponse& found) {
       volumes.begin(), volumes.end(), [](const auto* a, const auto* b) {
         return AdoptionRank(a->outcome()) < AdoptionRank(b->outcome());
       });
+  std::vector<Reasoned> reasons;
+  reasons.reserve(volumes.size());
+  for (const admin_pb::AdoptedVolume* const volume : volumes) {
+    reasons.push_back({CleanLine(volume->image(), kMaxShownName),
+                       AdoptionMessage(*volume),
+                       AdoptionResult(volume->outcome()),
+                       "",
+                       {volume->image(), volume->volume_id()}});
+  }
+  const SelectedRows selected = SelectRows(reasons, listing);
   std::vector<std::vector<std::string>> rows = {
       {"RESULT", "NAME", "OWNER", "IMAGE", "ID", "MESSAGE"}};
-  for (const admin_pb::AdoptedVolume* const volume : volumes) {
-    rows.push_back({AdoptionResult(volume->outcome()), volume->volume_name(),
-                    volume->owner(), volume->image(), volume->volume_id(),
-                    AdoptionMessage(*volume)});
+  for (size_t i = 0; i < volumes.size(); ++i) {
+    if (!selected.listed[i]) continue;
+    const admin_pb::AdoptedVolume& volume = *volumes[i];
+    rows.push_back({AdoptionResult(volume.outcome()), volume.volume_name(),
+                    volume.owner(), volume.image(), volume.volume_id(),
+                    AdoptionMessage(volume)});
   }
-  std::string text = rows.size() > 1 ? AlignedTable(std::move(rows)) : "";
+  std::string text = selected.counted;
+  if (rows.size() > 1) text += AlignedTable(std::move(rows));
   if (found.more()) {
     absl::StrAppend(&text, "there are more than fit into one answer\n");
   }
@@ -160,12 +175,14 @@ int RunAdopt(const AdoptCommand& command, Streams& streams) {
                        request, found, streams);
     if (!called.ok()) {
       // What other pools have got is not to be forgotten.
-      if (all.volumes_size() > 0) streams.err << AdoptText(all);
+      if (all.volumes_size() > 0)
+        streams.err << AdoptText(all, ListingOf(streams));
       return FailCall(called, streams);
     }
     AddAdopted(found, &all);
   }
-  const int printed = YieldMessage(all, AdoptText(all), streams);
+  const int printed =
+      YieldMessage(all, AdoptText(all, ListingOf(streams)), streams);
   if (printed != 0) return printed;
   // What was named is to be a volume.
   const bool not_volumes = !command.images.empty() && all.no_volume() > 0;

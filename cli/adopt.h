@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/many_rows.h"
 #include "cli/secrets.h"
 #include "cli/streams.h"
 #include "rbdaddons/admin.pb.h"
@@ -33,9 +34,10 @@ struct AdoptCommand {
 /// of the gRPC code.
 int RunAdopt(const AdoptCommand& command, Streams& streams);
 
-/// A line for each image, what is in the way first, and the numbers.
-std::string AdoptText(
-    const ::rbdaddons::admin::v1::AdoptVolumesResponse& found);
+/// A line for each image, what is in the way first, and the numbers. See
+/// SelectRows() for many of one reason.
+std::string AdoptText(const ::rbdaddons::admin::v1::AdoptVolumesResponse& found,
+                      Listing listing = Listing::kCounted);
 
 }  // namespace addons
 

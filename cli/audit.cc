@@ -1,6 +1,7 @@
 #include "cli/audit.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -54,26 +55,31 @@ void SetAuditKind(const std::string& kind,
 }
 
 std::string AuditText(const admin_pb::AuditPoolRequest& request,
-                      const admin_pb::AuditPoolResponse& found) {
+                      const admin_pb::AuditPoolResponse& found,
+                      Listing listing) {
   if (found.findings().empty()) {
     const std::string looked_at =
         request.kinds().empty() ? absl::StrJoin(KindNames(Kinds::kInAll), ", ")
                                 : NameOf(request.kinds(0));
     return absl::StrCat("nothing found (looked at: ", looked_at, ")\n");
   }
-  std::string text;
   int unclear = 0;
+  std::vector<Reasoned> rows;
   for (const admin_pb::AuditFinding& finding : found.findings()) {
     unclear += finding.unclear() ? 1 : 0;
-    absl::StrAppend(&text, NameOf(finding.kind()),
-                    finding.unclear() ? ", unclear  " : "  ",
-                    CleanLine(finding.object(), kMaxShownName), ": ",
-                    CleanLine(finding.seen(), kMaxShownText), "\n");
-    if (!finding.remedy().empty()) {
-      absl::StrAppend(
-          &text, "  do: ", CleanLine(finding.remedy(), kMaxShownText), "\n");
-    }
+    rows.push_back({CleanLine(finding.object(), kMaxShownName),
+                    CleanLine(finding.seen(), kMaxShownText),
+                    absl::StrCat(NameOf(finding.kind()),
+                                 finding.unclear() ? ", unclear" : ""),
+                    CleanLine(finding.remedy(), kMaxShownText),
+                    {finding.object()}});
   }
+  std::string text = ListRows(rows, listing, [&rows](size_t i) {
+    const Reasoned& row = rows[i];
+    return absl::StrCat(row.kind, "  ", row.name, ": ", row.reason, "\n",
+                        row.remedy.empty() ? "" : "  do: ", row.remedy,
+                        row.remedy.empty() ? "" : "\n");
+  });
   const int findings = found.findings_size();
   absl::StrAppend(&text, findings, findings == 1 ? " finding" : " findings",
                   ", ", unclear, " unclear",
@@ -139,8 +145,8 @@ int Repair(const AuditCommand& command,
            const admin_pb::AuditPoolRequest& audited,
            const admin_pb::AuditPoolResponse& found, Streams& streams) {
   admin_pb::RepairPoolRequest request = PlanOf(audited, found);
-  const std::string shown =
-      absl::StrCat(AuditText(audited, found), PlanText(request));
+  const std::string shown = absl::StrCat(
+      AuditText(audited, found, ListingOf(streams)), PlanText(request));
   admin_pb::RepairPoolResponse done;
   if (command.yes || request.plan().empty()) {
     streams.err << shown;
@@ -174,7 +180,8 @@ int RunAudit(const AuditCommand& command, Streams& streams) {
                      request, found, streams);
   if (!called.ok()) return FailCall(called, streams);
   if (command.repair) return Repair(command, request, found, streams);
-  return YieldMessage(found, AuditText(request, found), streams);
+  return YieldMessage(found, AuditText(request, found, ListingOf(streams)),
+                      streams);
 }
 
 }  // namespace addons

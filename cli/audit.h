@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/many_rows.h"
 #include "cli/secrets.h"
 #include "cli/streams.h"
 #include "rbdaddons/admin.pb.h"
@@ -40,9 +41,11 @@ int RunAudit(const AuditCommand& command, Streams& streams);
 void SetAuditKind(const std::string& kind,
                   ::rbdaddons::admin::v1::AuditPoolRequest* request);
 
-/// What was found, a paragraph for each, or a line that nothing was.
+/// What was found, a paragraph for each, or a line that nothing was. See
+/// SelectRows() for many of one reason.
 std::string AuditText(const ::rbdaddons::admin::v1::AuditPoolRequest& request,
-                      const ::rbdaddons::admin::v1::AuditPoolResponse& found);
+                      const ::rbdaddons::admin::v1::AuditPoolResponse& found,
+                      Listing listing = Listing::kCounted);
 
 }  // namespace addons
 

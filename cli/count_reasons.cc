@@ -2,20 +2,81 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
+#include "absl/strings/str_replace.h"
 #include "base/without_numbers.h"
 
 namespace addons {
 namespace {
 
-constexpr size_t kNames = 3;
 constexpr absl::string_view kAfterObject = "'): ";
+constexpr absl::string_view kUuid = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
+/// What is called so is a place, and "there" is another one in each of them.
+constexpr absl::string_view kPlaces[] = {"site '", "cluster '", "pool '"};
 
-std::string WithoutObject(absl::string_view reason) {
+bool BeginsWithUuid(absl::string_view text) {
+  if (text.size() < kUuid.size()) return false;
+  for (size_t i = 0; i < kUuid.size(); ++i) {
+    const bool fits =
+        kUuid[i] == 'h' ? absl::ascii_isxdigit(text[i]) : text[i] == kUuid[i];
+    if (!fits) return false;
+  }
+  return true;
+}
+
+/// How many bytes at the beginning of the text are the name of a place; 0: it
+/// begins with none.
+size_t PlaceAtBegin(absl::string_view text) {
+  for (const absl::string_view place : kPlaces) {
+    if (!absl::StartsWith(text, place)) continue;
+    const size_t end = text.find('\'', place.size());
+    return end == absl::string_view::npos ? 0 : end + 1;
+  }
+  return 0;
+}
+
+/// What the texts of all that are counted as one have in common.
+std::string CommonText(absl::string_view text,
+                       const std::vector<std::string>& objects) {
+  std::string same(text);
+  for (const std::string& object : objects) {
+    if (!object.empty()) {
+      same = absl::StrReplaceAll(same, {{object, "@"}});
+    }
+  }
+  std::string common;
+  std::string others;
+  const auto end_others = [&] {
+    common += WithoutNumbers(others);
+    others.clear();
+  };
+  for (absl::string_view left = same; !left.empty();) {
+    size_t length = 1;
+    if (BeginsWithUuid(left)) {
+      length = kUuid.size();
+      others += '0';
+    } else if (const size_t place = PlaceAtBegin(left); place > 0) {
+      length = place;
+      end_others();
+      absl::StrAppend(&common, left.substr(0, place));
+    } else {
+      others += left.front();
+    }
+    left.remove_prefix(length);
+  }
+  end_others();
+  return common;
+}
+
+}  // namespace
+
+std::string ReasonAlone(absl::string_view reason) {
   const size_t end = reason.rfind(kAfterObject);
   if (end != absl::string_view::npos) {
     reason.remove_prefix(end + kAfterObject.size());
@@ -23,15 +84,25 @@ std::string WithoutObject(absl::string_view reason) {
   return std::string(reason);
 }
 
-}  // namespace
-
 std::vector<CountedReason> GroupReasons(const std::vector<Reasoned>& all) {
-  std::map<std::string, CountedReason> groups;
-  for (const Reasoned& one : all) {
-    const std::string reason = WithoutObject(one.reason);
-    CountedReason& group = groups[WithoutNumbers(reason)];
-    if (group.count++ == 0) group.reason = reason;
-    if (group.names.size() < kNames) group.names.push_back(one.name);
+  std::map<std::tuple<std::string, std::string, std::string>, CountedReason>
+      groups;
+  for (size_t i = 0; i < all.size(); ++i) {
+    const Reasoned& one = all[i];
+    std::string reason = ReasonAlone(one.reason);
+    CountedReason& group = groups[{one.kind, CommonText(reason, one.objects),
+                                   CommonText(one.remedy, one.objects)}];
+    if (!one.kind.empty()) {
+      reason = absl::StrCat(one.kind, reason.empty() ? "" : ": ", reason);
+    }
+    if (group.count++ == 0) {
+      group.reason = reason;
+      group.remedy = one.remedy;
+    }
+    group.reasons_differ = group.reasons_differ || group.reason != reason;
+    group.remedies_differ = group.remedies_differ || group.remedy != one.remedy;
+    if (group.names.size() < kMostNamed) group.names.push_back(one.name);
+    group.members.push_back(i);
   }
   std::vector<CountedReason> sorted;
   sorted.reserve(groups.size());
@@ -43,14 +114,17 @@ std::vector<CountedReason> GroupReasons(const std::vector<Reasoned>& all) {
   return sorted;
 }
 
+std::string NamesOf(const CountedReason& group) {
+  const size_t more = group.count - group.names.size();
+  return absl::StrCat(absl::StrJoin(group.names, ", "),
+                      more == 0 ? "" : absl::StrCat(" and ", more, " more"));
+}
+
 std::string CountReasons(const std::vector<Reasoned>& all) {
   std::string text;
   for (const CountedReason& group : GroupReasons(all)) {
-    const size_t more = group.count - group.names.size();
     absl::StrAppend(&text, "  ", group.count, ": ", group.reason, " (",
-                    absl::StrJoin(group.names, ", "),
-                    more == 0 ? "" : absl::StrCat(" and ", more, " more"),
-                    ")\n");
+                    NamesOf(group), ")\n");
   }
   return text;
 }

@@ -371,7 +371,7 @@ class Gathering {
                   absl::StrCat("the audit of pool ", pool.pool), request,
                   found)) {
       AddBoth(site, absl::StrCat("audit/", file), found,
-              AuditText(request, found));
+              AuditText(request, found, Listing::kAll));
     }
   }
 

@@ -1,11 +1,13 @@
 #include "cli/inspection.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "cli/many_rows.h"
 #include "cli/output.h"
 #include "cli/parameters.h"
 #include "cli/progress.h"
@@ -186,6 +188,48 @@ std::string TextOf(const admin_pb::GroupFailoverFinding& group,
       Both(group.planned(), group.forced(), palette), CostText(group));
 }
 
+/// What both ways would answer, of a volume or a group.
+template <typename Finding>
+std::string AnswersText(const Finding& finding) {
+  return absl::StrCat("planned ", VerdictText(finding.planned(), {}), ": ",
+                      ReasonAlone(Reason(finding.planned())), "; by force ",
+                      VerdictText(finding.forced(), {}), ": ",
+                      ReasonAlone(Reason(finding.forced())));
+}
+
+std::vector<Reasoned> AnswersOf(
+    const google::protobuf::RepeatedPtrField<admin_pb::FailoverFinding>& all) {
+  std::vector<Reasoned> rows;
+  for (const admin_pb::FailoverFinding& finding : all) {
+    const std::string& known = KnownName(finding);
+    const std::string& image =
+        finding.image().empty() ? finding.volume_id() : finding.image();
+    rows.push_back({CleanLine(known.empty() ? image : known, kMaxShownName),
+                    AnswersText(finding),
+                    "",
+                    "",
+                    {finding.volume_id(), finding.image()}});
+  }
+  return rows;
+}
+
+std::vector<Reasoned> AnswersOf(
+    const google::protobuf::RepeatedPtrField<admin_pb::GroupFailoverFinding>&
+        all) {
+  std::vector<Reasoned> rows;
+  for (const admin_pb::GroupFailoverFinding& group : all) {
+    rows.push_back({CleanLine(absl::StrCat("group ", group.name().empty()
+                                                         ? group.group_id()
+                                                         : group.name()),
+                              kMaxShownName),
+                    AnswersText(group),
+                    "",
+                    "",
+                    {group.group_id()}});
+  }
+  return rows;
+}
+
 /// Facts, what was not seen, and what verbs would answer.
 template <typename Explained>
 std::string TextOf(const Explained& explained, const Palette& palette) {
@@ -232,20 +276,23 @@ const std::string& KnownName(const admin_pb::FailoverFinding& finding) {
 
 std::string CheckFailoverText(const admin_pb::CheckFailoverResponse& found,
                               const Palette& palette, bool wide) {
-  std::string text;
   const bool several = SeveralClusters(found);
-  for (const admin_pb::FailoverFinding& finding : found.findings()) {
-    absl::StrAppend(&text, TextOf(finding, several, palette, wide));
-  }
+  const Listing listing = wide ? Listing::kAll : Listing::kCounted;
+  std::string text =
+      ListRows(AnswersOf(found.findings()), listing, [&](size_t i) {
+        return TextOf(found.findings(static_cast<int>(i)), several, palette,
+                      wide);
+      });
   if (found.more()) {
     absl::StrAppend(
         &text, "... and ",
         static_cast<int64_t>(found.volumes()) - found.findings_size(),
         " more\n");
   }
-  for (const admin_pb::GroupFailoverFinding& group : found.groups()) {
-    absl::StrAppend(&text, TextOf(group, palette, wide));
-  }
+  absl::StrAppend(
+      &text, ListRows(AnswersOf(found.groups()), listing, [&](size_t i) {
+        return TextOf(found.groups(static_cast<int>(i)), palette, wide);
+      }));
   for (const std::string& unseen : found.unseen()) {
     absl::StrAppend(&text, "not looked at: ", CleanLine(unseen, kMaxShownText),
                     "\n");

@@ -75,7 +75,7 @@ std::string ForceText(
     const Palette& palette = {});
 
 /// Three lines for each volume and each group, and the numbers; with `wide` ids
-/// beside names.
+/// beside names, and all of many that share an answer, see SelectRows().
 std::string CheckFailoverText(
     const ::rbdaddons::admin::v1::CheckFailoverResponse& found,
     const Palette& palette = {}, bool wide = false);

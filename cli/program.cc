@@ -41,8 +41,8 @@ void AddOutputOptions(CLI::App& command, Options& options) {
       *command
            .add_option("-o,--output", options.output,
                        "The form of the result: text for people (wide: with "
-                       "more columns, where there are any), json or yaml for "
-                       "programs")
+                       "more columns and all rows, where there are any), json "
+                       "or yaml for programs")
            ->check(CLI::IsMember({"text", "wide", "json", "yaml"}))
            ->capture_default_str();
   command

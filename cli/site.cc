@@ -247,7 +247,8 @@ int ShowPlan(const SitePlan& plan, Streams& streams) {
     rows.push_back({item, item.role, {}});
   }
   Yield(SiteJson(rows, plan.unseen),
-        QuestionText(plan, Listing::kAll) + "nothing was changed (--dry-run)\n",
+        QuestionText(plan, ListingOf(streams)) +
+            "nothing was changed (--dry-run)\n",
         streams);
   const bool stuck = plan.items.empty() || !plan.unseen.empty() ||
                      std::any_of(plan.items.begin(), plan.items.end(),
@@ -268,7 +269,8 @@ int RunSite(const SiteCommand& command, Streams& streams) {
   if (!planned.ok()) return FailCall(planned.status(), streams);
   const SitePlan& plan = *planned;
   const bool text = streams.format == OutputFormat::kText;
-  (text ? streams.out : streams.err) << PlanText(plan) << std::flush;
+  (text ? streams.out : streams.err)
+      << PlanText(plan, ListingOf(streams)) << std::flush;
   if (command.dry_run) return ShowPlan(plan, streams);
   if (command.verb == SiteVerb::kRelocate && command.from.empty()) {
     streams.err << "volumes have to be demoted on the other site (--from does "
@@ -280,9 +282,10 @@ int RunSite(const SiteCommand& command, Streams& streams) {
     const std::string what = absl::StrCat(
         changed, " volumes and groups of ",
         CleanLine(absl::StrJoin(command.pools, ", "), kMaxShownText));
+    const std::string question = QuestionText(plan, ListingOf(streams));
     if (command.yes) {
-      streams.err << QuestionText(plan);
-    } else if (!SaysYes(QuestionText(plan), what, streams)) {
+      streams.err << question;
+    } else if (!SaysYes(question, what, streams)) {
       return kCliUsage;
     }
   }

@@ -11,7 +11,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/utc.h"
-#include "cli/count_reasons.h"
 #include "cli/inspection.h"
 #include "cli/streams.h"
 #include "rpc/text.h"
@@ -300,6 +299,15 @@ const char* Doing(SiteVerb verb, const SiteItem& item) {
   return "nothing to do";
 }
 
+/// Nothing is changed to see all of it.
+constexpr char kListsAllOfPlan[] = "--dry-run -o wide";
+
+Reasoned ReasonOf(const SiteItem& item, const std::string& doing) {
+  std::vector<std::string> objects = item.images;
+  objects.push_back(item.id);
+  return {item.name, item.reason, doing, "", std::move(objects)};
+}
+
 }  // namespace
 
 SitePlan MakeSitePlan(SiteVerb verb, const SiteSurvey& here,
@@ -343,53 +351,53 @@ bool MustAsk(const SitePlan& plan) {
                      [](const SiteItem& item) { return item.asks; });
 }
 
-std::string PlanText(const SitePlan& plan) {
-  std::string text;
+std::string PlanText(const SitePlan& plan, Listing listing) {
   size_t idle = 0;
-  std::vector<Reasoned> left;
+  size_t left = 0;
+  std::vector<Reasoned> rows;
+  std::vector<const SiteItem*> items;
   for (const SiteItem& item : plan.items) {
     if (item.action == SiteAction::kNothing) {
       ++idle;
       continue;
     }
-    if (item.action == SiteAction::kLeave) {
-      left.push_back({item.name, item.reason});
-    }
+    left += item.action == SiteAction::kLeave ? 1 : 0;
     if (item.asks) continue;
-    absl::StrAppend(&text, item.name,
-                    item.role.empty() ? "" : absl::StrCat(" (", item.role, ")"),
-                    "\n  ", Doing(plan.verb, item), ": ", item.reason, "\n");
+    rows.push_back(ReasonOf(item, Doing(plan.verb, item)));
+    items.push_back(&item);
   }
+  std::string text = ListRows(
+      rows, listing,
+      [&](size_t i) {
+        const std::string& role = items[i]->role;
+        return absl::StrCat(rows[i].name,
+                            role.empty() ? "" : absl::StrCat(" (", role, ")"),
+                            "\n  ", rows[i].kind, ": ", rows[i].reason, "\n");
+      },
+      kListsAllOfPlan);
   for (const std::string& unseen : plan.unseen) {
     absl::StrAppend(&text, "not looked at: ", Clean(unseen), "\n");
   }
-  absl::StrAppend(&text, plan.items.size(), " volumes and groups: ",
-                  plan.items.size() - idle - left.size(), " to work on, ", idle,
-                  " with nothing to do, ", left.size(), " left alone\n");
-  // What stands above has scrolled away.
-  if (left.size() > kMostListed) {
-    absl::StrAppend(&text, "left alone:\n", CountReasons(left));
-  }
+  absl::StrAppend(&text, plan.items.size(),
+                  " volumes and groups: ", plan.items.size() - idle - left,
+                  " to work on, ", idle, " with nothing to do, ", left,
+                  " left alone\n");
   return text;
 }
 
 std::string QuestionText(const SitePlan& plan, Listing listing) {
   std::vector<Reasoned> asked;
   for (const SiteItem& item : plan.items) {
-    if (item.asks) asked.push_back({item.name, item.reason});
+    if (item.asks) asked.push_back(ReasonOf(item, ""));
   }
   const size_t count = asked.size();
   if (count == 0) return "";
-  std::string which;
-  const bool counted = count > kMostListed;
-  if (counted) which = CountReasons(asked);
-  if (!counted || listing == Listing::kAll) {
-    for (const Reasoned& one : asked) {
-      absl::StrAppend(&which, "  ", one.name, ": ", one.reason, "\n");
-    }
-  } else {
-    absl::StrAppend(&which, "--dry-run names each of them\n");
-  }
+  const std::string which = ListRows(
+      asked, listing,
+      [&asked](size_t i) {
+        return absl::StrCat("  ", asked[i].name, ": ", asked[i].reason, "\n");
+      },
+      kListsAllOfPlan);
   if (plan.verb == SiteVerb::kFailback) {
     return absl::StrCat(
         "To resync by force deletes this site's copies where the two sites "

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/many_rows.h"
 #include "rbdaddons/admin.pb.h"
 
 namespace addons {
@@ -67,12 +68,11 @@ SitePlan MakeSitePlan(SiteVerb verb, const SiteSurvey& here,
 bool MustAsk(const SitePlan& plan);
 
 /// The plan: two lines for each volume or group that is not as asked and that
-/// nobody is asked about, and the numbers.
-std::string PlanText(const SitePlan& plan);
+/// nobody is asked about, and the numbers. See SelectRows() for many of one
+/// reason.
+std::string PlanText(const SitePlan& plan, Listing listing = Listing::kCounted);
 
-/// Whether many are counted by reason alone, or listed below that.
-enum class Listing { kCounted, kAll };
-/// What a person is asked, with how many and which; empty: nothing.
+/// What a person is asked, with how many and which, likewise; empty: nothing.
 std::string QuestionText(const SitePlan& plan,
                          Listing listing = Listing::kCounted);
 

@@ -41,7 +41,7 @@ struct Streams {
   std::ostream& out;
   std::ostream& err;
   OutputFormat format = OutputFormat::kText;
-  bool wide = false;             // text with more columns, where there are any
+  bool wide = false;             // text with more columns and all rows
   bool verbose = false;          // say the ids of requests that succeed
   bool out_is_terminal = false;  // a person looks at it
   bool err_is_terminal = false;

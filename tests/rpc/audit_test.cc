@@ -144,6 +144,32 @@ TEST_F(AuditTest, CopiesAreComparedOnlyWhenNamed) {
                     HasSubstr("do: rbd object-map rebuild replicapool/")));
 }
 
+TEST_F(AuditTest, ManyOfOneReasonAreListedInTheWideFormAlone) {
+  server_.AddMirrored();
+  for (int i = 10; i < 31; ++i) {
+    server_.a.AddOmapValue(
+        MirroredPair::kPool, "", "rbd_mirror_snapshot_schedule",
+        absl::StrCat(server_.pair.pool_id(server_.a), "//12", i, "gone"),
+        R"([{"interval": "5m"}])");
+  }
+  server_.Start();
+  EXPECT_EQ(Audit({}, "schedules"), 0) << err_.str();
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("counted:\n  21: schedules: the manager keeps"),
+                    HasSubstr(" and 18 more)\n    do, for "),
+                    HasSubstr("-o wide lists all\n"), HasSubstr("//1212gone"),
+                    Not(HasSubstr("//1213gone")),
+                    HasSubstr("\n21 findings, 0 unclear\n")));
+  EXPECT_EQ(Audit({"-o", "wide"}, "schedules"), 0) << err_.str();
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("counted:\n  21: schedules: "),
+                                HasSubstr("rbd_mirror_snapshot_schedule "),
+                                HasSubstr("//1230gone\n")));
+  // What is asked about is named, each.
+  EXPECT_EQ(Audit({"--repair"}, "schedules"), 64);
+  EXPECT_THAT(err_.str(), AllOf(HasSubstr("counted:\n  21: "),
+                                HasSubstr("//1230gone: remove the schedule")));
+}
+
 TEST_F(AuditTest, TheDaemonRepairsWhatWasShownAndAgreedTo) {
   server_.AddMirrored();
   const std::string level =

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cli/streams.h"
@@ -116,6 +118,47 @@ TEST_F(CliAdoptTest, WhatIsRefusedMakesTheExitCode) {
   EXPECT_TRUE(Known());
   EXPECT_EQ(Run({"adopt", "replicapool/vm-101-disk-0"}), 9);
   EXPECT_THAT(out_.str(), HasSubstr("no volume"));
+}
+
+// Of adopt, check-failover and site.
+TEST_F(CliAdoptTest, ManyOfOneReasonAreListedInTheWideFormAlone) {
+  std::vector<std::string> adopt = {"adopt"};
+  std::vector<std::string> check = {"check-failover"};
+  for (int i = 10; i < 31; ++i) {
+    const std::string image = absl::StrCat("none-", i);
+    adopt.push_back(absl::StrCat("replicapool/not-", image));
+    check.push_back(server_.pair.VolumeId(
+        server_.b, absl::StrCat("5ef79ce1-81e8-439b-8405-35138edf5b", i)));
+    if (i == 10) continue;  // the fixture has one image
+    server_.a.AddImage(kPool, "", image);
+    server_.a.EnableMirroring(image);
+    ASSERT_TRUE(server_.world.AdvanceUntil(
+        [&] { return server_.pair.InSync(server_.b, image); },
+        std::chrono::minutes(2)));
+  }
+  server_.Start();
+  const std::vector<std::vector<std::string>> commands = {
+      adopt, check, {"site", "relocate", kPool, "--dry-run"}};
+  for (std::vector<std::string> command : commands) {
+    Run(command);
+    EXPECT_THAT(out_.str(), AllOf(HasSubstr("more than 20 of one reason are "
+                                            "counted:\n  21: "),
+                                  HasSubstr(" and 18 more)\n"),
+                                  HasSubstr("-o wide lists all\n")))
+        << command.front();
+    const std::string counted = out_.str();
+    command.insert(command.end(), {"-o", "wide"});
+    Run(command);
+    EXPECT_THAT(out_.str(), AllOf(HasSubstr("\n  21: "),
+                                  Not(HasSubstr("-o wide lists all"))));
+    const std::string all = out_.str();
+    EXPECT_GE(std::count(all.begin(), all.end(), '\n'),
+              std::count(counted.begin(), counted.end(), '\n') + 17)
+        << all;
+    command.back() = "json";
+    Run(command);
+    EXPECT_THAT(out_.str(), Not(HasSubstr("more than 20")));
+  }
 }
 
 TEST_F(CliAdoptTest, APersonMayTellTheName) {

@@ -115,9 +115,11 @@ TEST(SitePlanTest, ManyAreCountedByReason) {
   const SitePlan plan =
       MakeSitePlan(SiteVerb::kFailover, Survey(findings), nullptr);
   const std::string asked = QuestionText(plan);
-  EXPECT_THAT(asked, HasSubstr("of 200 of 200 volumes and groups:\n  200: by "
-                               "force it returns to the state of "));
-  EXPECT_THAT(asked, HasSubstr(" and 197 more)\n--dry-run names each"));
+  EXPECT_THAT(asked, HasSubstr("of 200 of 200 volumes and groups:\nmore than "
+                               "20 of one reason are counted:\n  200: by force "
+                               "it returns to the state of "));
+  EXPECT_THAT(asked, HasSubstr(" and 197 more)\n  the first 3 of each are "
+                               "listed; --dry-run -o wide lists all\n"));
   EXPECT_THAT(asked, Not(HasSubstr("\n  pool/v100: ")));
   EXPECT_THAT(QuestionText(plan, Listing::kAll),
               AllOf(HasSubstr("\n  200: "), HasSubstr("\n  pool/v100: ")));
