@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/shell_command.h"
+#include "ceph/retry_when_blocklisted.h"
 #include "server/page/documents.h"
 #include "server/page/html.h"
 #include "server/page/view.h"
@@ -57,6 +58,7 @@ class PoolTroubles {
  private:
   /// How a kind of trouble is told. The order is that of the page.
   enum Kind : size_t {
+    kBlocklisted,
     kUnseen,
     kPeerMirror,
     kLocalMirror,
@@ -95,6 +97,7 @@ class PoolTroubles {
   void NoteSeen(const WatchedPool& pool);
   void NoteBroken(const WatchedPool& pool);
   static Trouble Told(Kind kind, const Found& found);
+  void NoteBlocklisted(const WatchedPool& pool);
   static std::string LateText(const Found& found);
 
   const StatusPage& page_;
@@ -211,9 +214,19 @@ void PoolTroubles::NoteSeen(const WatchedPool& pool) {
   }
 }
 
+/// All pools of a cluster are one trouble.
+void PoolTroubles::NoteBlocklisted(const WatchedPool& pool) {
+  Found& found = Note(kBlocklisted, pool, pool.total, pool.cluster_id);
+  found.command = "ceph osd blocklist ls";
+  found.seconds = std::max(found.seconds,
+                           SecondsBetween(*pool.blocklisted_since, page_.now));
+}
+
 void PoolTroubles::Add(const WatchedPool& pool) {
-  if (!pool.unseen.empty() &&
-      !SilentSeconds(page_, pool.cluster_id).has_value()) {
+  if (pool.blocklisted_since.has_value()) {
+    NoteBlocklisted(pool);
+  } else if (!pool.unseen.empty() &&
+             !SilentSeconds(page_, pool.cluster_id).has_value()) {
     const bool looked = pool.seen_at.has_value() || pool.failed_looks > 0;
     Found& found =
         Note(looked ? kUnseen : kNotLooked, pool, pool.total, pool.unseen);
@@ -239,6 +252,18 @@ Trouble PoolTroubles::Told(Kind kind, const Found& found) {
   const std::string volumes = CountOf(found.volumes, "volume");
   const std::string places = Listed(found.places, "pool");
   switch (kind) {
+    case kBlocklisted:
+      return {true,
+              "blocklisted",
+              absl::StrCat(kBlocklistedWords,
+                           found.seconds > 0
+                               ? absl::StrCat(", first seen ",
+                                              Lasting(found.seconds), " ago")
+                               : ""),
+              absl::StrCat("cluster ", found.words, ": ", volumes, " in ",
+                           places, " cannot be seen. ", kBlocklistedRemedy),
+              found.command,
+              "docs/runbooks/node-back.md"};
     case kUnseen:
       return {true,
               "pool-unseen",
