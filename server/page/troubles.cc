@@ -24,6 +24,9 @@
 namespace addons {
 namespace {
 
+/// About what the daemon was told, and what it does not do because of that.
+constexpr char kConfigurationDocument[] = "docs/runbooks/configuration.md";
+
 /// One that hangs keeps many others: the first ones say enough.
 constexpr size_t kMostStuckNamed = 10;
 /// Likewise of places and monitors.
@@ -281,7 +284,7 @@ Trouble PoolTroubles::Told(Kind kind, const Found& found) {
               absl::StrCat("not looked at yet: ", places),
               "",
               "",
-              ""};
+              kAlertsDocument};
     case kSplitBrain:
       return {true,
               "split-brain",
@@ -499,7 +502,7 @@ void AddDaemonTroubles(const StatusPage& page, std::vector<Trouble>* troubles) {
   for (const std::string& text : page.broken_configuration) {
     troubles->push_back({true, "configuration",
                          absl::StrCat("configuration: ", text), "",
-                         "rbd-addons doctor", ""});
+                         "rbd-addons doctor", kConfigurationDocument});
   }
 }
 
@@ -515,7 +518,7 @@ std::vector<Trouble> TroublesOf(const StatusPage& page) {
   if (!page.not_ready.empty()) {
     troubles.push_back({true, "not-ready",
                         absl::StrCat("not ready: ", page.not_ready), "",
-                        "rbd-addons doctor", ""});
+                        "rbd-addons doctor", kConfigurationDocument});
   }
   if (page.watch != nullptr) AddSilentClusters(page, &troubles);
   AddDaemonTroubles(page, &troubles);
@@ -530,7 +533,7 @@ std::vector<Trouble> TroublesOf(const StatusPage& page) {
          absl::StrCat(CountOf(page.watch->pools_left_out, "more pool"),
                       page.watch->pools_left_out == 1 ? " is" : " are",
                       " not watched, because there are too many"),
-         "", "", ""});
+         "", "", kConfigurationDocument});
   }
   std::stable_sort(
       troubles.begin(), troubles.end(),
