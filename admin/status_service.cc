@@ -179,6 +179,12 @@ void Fill(const WatchedPool& pool, SteadyTime now,
             .count()));
   }
   filled->set_unseen(CleanLine(pool.unseen, kMostMessage));
+  if (pool.blocklisted_since.has_value()) {
+    filled->set_blocklisted_seconds(
+        Clamped<int64_t>(std::chrono::duration_cast<std::chrono::seconds>(
+                             now - *pool.blocklisted_since)
+                             .count()));
+  }
   filled->set_schedules_unseen(CleanLine(pool.schedules_unseen, kMostMessage));
   const CopyStateCounts counts = CountStatesAt(pool, now);
   const auto count = [&counts](CopyState state) {

@@ -17,6 +17,15 @@ bool SaysBlocklisted(const absl::StatusOr<Value>& result) {
   return SaysBlocklisted(result.status());
 }
 
+/// What that means where a new connection gets the same answer, in words for
+/// people; and what to do next.
+inline constexpr char kBlocklistedWords[] =
+    "the cluster has put this daemon's client on the blocklist: somebody has "
+    "fenced this node, or evicted the client";
+inline constexpr char kBlocklistedRemedy[] =
+    "ceph osd blocklist ls, on a host of that cluster, shows the entry and "
+    "when it ends; lift the fence when nothing of before is left on this node";
+
 /// Runs `body`, and once more when its result is that this client was
 /// blocklisted: by then the connection has been replaced. Not when `unchanged`
 /// says false, which is asked in between: a change that was begun is not

@@ -120,6 +120,10 @@ std::vector<std::string> RemarksOnPool(const admin_pb::PoolStatus& pool) {
   if (!pool.unseen().empty()) {
     remarks.push_back(absl::StrCat(
         "cannot be seen: ", pool.unseen(),
+        pool.has_blocklisted_seconds()
+            ? absl::StrCat("; that was first seen ",
+                           CopyAgeText(pool.blocklisted_seconds()), " ago")
+            : "",
         pool.has_seen_seconds_ago()
             ? absl::StrCat("; what is shown of it is ",
                            CopyAgeText(pool.seen_seconds_ago()), " old")

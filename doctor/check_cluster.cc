@@ -330,11 +330,14 @@ class ClusterCheck {
                      report_.cluster());
     const auto unseen = [&](const char* id, const absl::Status& status) {
       Note(id, Heard(status), object, std::string(status.message()),
-           absl::StrCat("look at the pool with rbd mirror pool info, as this "
-                        "user; what it may not it needs for whatever "
-                        "replicates volumes of it: give it the OSD capability "
-                        "profile rbd pool=",
-                        rbd_pool.name));
+           ClusterReport::RemedyFor(
+               status,
+               absl::StrCat(
+                   "look at the pool with rbd mirror pool info, as this "
+                   "user; what it may not it needs for whatever "
+                   "replicates volumes of it: give it the OSD capability "
+                   "profile rbd pool=",
+                   rbd_pool.name)));
     };
     if (silent()) {
       unseen("mirror.mode", NotAsked());

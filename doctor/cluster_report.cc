@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "ceph/errors.h"
+#include "ceph/retry_when_blocklisted.h"
 
 namespace addons {
 
@@ -48,8 +49,18 @@ void ClusterReport::Note(std::string id, FindingVerdict verdict,
 FindingVerdict ClusterReport::Heard(const absl::Status& status) {
   silent_ |= absl::IsDeadlineExceeded(status) || CephErrno(status) == ETIMEDOUT;
   if (status.ok()) return FindingVerdict::kOk;
+  if (SaysBlocklisted(status) && !std::exchange(blocklisted_, true)) {
+    Note("cluster.blocklisted", FindingVerdict::kProblem, cluster_,
+         kBlocklistedWords, kBlocklistedRemedy);
+  }
   return RefusesUser(status) ? FindingVerdict::kProblem
                              : FindingVerdict::kUnclear;
+}
+
+std::string ClusterReport::RemedyFor(const absl::Status& status,
+                                     std::string remedy) {
+  if (!SaysBlocklisted(status)) return remedy;
+  return "take this client from the blocklist, and ask again";
 }
 
 void ClusterReport::Ask(std::string id, const std::string& object,
@@ -72,7 +83,8 @@ void ClusterReport::Ask(std::string id, const std::string& object,
                           status.message());
       break;
   }
-  Note(std::move(id), verdict, object, std::move(seen), std::move(remedy));
+  Note(std::move(id), verdict, object, std::move(seen),
+       RemedyFor(status, std::move(remedy)));
 }
 
 }  // namespace addons

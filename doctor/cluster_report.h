@@ -29,8 +29,11 @@ class ClusterReport {
   /// Adds a finding; what is in order needs no remedy.
   void Note(std::string id, FindingVerdict verdict, std::string object,
             std::string seen, std::string remedy);
-  /// A problem where the user may not, unclear where nobody has answered.
+  /// A problem where the user may not, unclear where nobody has answered. That
+  /// this client is on the blocklist is a finding of its own, once.
   FindingVerdict Heard(const absl::Status& status);
+  /// `remedy`, unless `status` has another cause that Heard() has told.
+  static std::string RemedyFor(const absl::Status& status, std::string remedy);
   /// Asks whether the user may do `what`, unless the cluster is silent. What it
   /// may not is `refused`.
   void Ask(std::string id, const std::string& object, const std::string& what,
@@ -43,6 +46,7 @@ class ClusterReport {
   const std::string cluster_;
   Findings findings_;
   bool silent_ = false;
+  bool blocklisted_ = false;  // it was said
 };
 
 }  // namespace addons

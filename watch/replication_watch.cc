@@ -47,8 +47,9 @@ constexpr char kOwnRefused[] =
     "minutes: ";
 
 /// Before the cluster's own words.
-const char* Whose(const WatchedPools::Watched& watched,
+std::string Whose(const WatchedPools::Watched& watched,
                   const absl::Status& looked) {
+  if (SaysBlocklisted(looked)) return absl::StrCat(kBlocklistedWords, ": ");
   if (!RefusesUser(looked)) return "";
   return watched.own != nullptr ? kOwnRefused : kRefused;
 }
@@ -97,7 +98,8 @@ class ReplicationWatch::State {
                           const WatchedPools::Watched& watched, PoolLook& look,
                           WatchedPool* seen);
   void Publish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Failed(Pool& pool, std::string reason)
+  /// `looked` is what the look came to, `reason` why the pool is unseen.
+  void Failed(Pool& pool, const absl::Status& looked, std::string reason)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   ReplicationEnvironment& environment_;
@@ -210,10 +212,11 @@ absl::Status ReplicationWatch::State::LookAt(OperationContext& context,
     if (looked.ok()) {
       seen.failed_looks = turn.pool->seen.failed_looks;
       seen.unseen.clear();
+      seen.blocklisted_since.reset();
       seen.seen_at = turn.pool->tried_at;
       turn.pool->seen = std::move(seen);
     } else {
-      Failed(*turn.pool,
+      Failed(*turn.pool, looked,
              absl::StrCat(Whose(turn.watched, looked), looked.message()));
     }
   }
@@ -259,14 +262,21 @@ void ReplicationWatch::State::LookEnded(const std::string& cluster_id,
   for (auto& [key, pool] : pools_) {
     if (pool->seen.cluster_id != cluster_id) continue;
     if (pool->tried_at.has_value() && *pool->tried_at >= began) continue;
-    Failed(*pool,
+    Failed(*pool, status,
            absl::StrCat("the look has not come to an end: ", status.message()));
   }
   Publish();
 }
 
-void ReplicationWatch::State::Failed(Pool& pool, std::string reason) {
+void ReplicationWatch::State::Failed(Pool& pool, const absl::Status& looked,
+                                     std::string reason) {
   pool.seen.unseen = std::move(reason);
+  std::optional<SteadyTime>& since = pool.seen.blocklisted_since;
+  if (!SaysBlocklisted(looked)) {
+    since.reset();
+  } else if (!since.has_value()) {
+    since = environment_.clock.Now();
+  }
   ++pool.seen.failed_looks;
 }
 

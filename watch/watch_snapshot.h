@@ -112,6 +112,9 @@ struct WatchedPool {
   /// is what was seen then.
   std::string unseen;
   uint64_t failed_looks = 0;
+  /// Since when each look was told that the cluster has put this daemon's
+  /// client on the blocklist, or a little later; nullopt: the last one was not.
+  std::optional<SteadyTime> blocklisted_since;
   std::string schedules_unseen;  // why they are not known; empty: they are
   /// An rbd-mirror of the site reports; nullopt: none ever has.
   std::optional<bool> local_mirror_up;

@@ -63,6 +63,8 @@ json JsonOf(const StatusPage& page, const WatchedPool& pool) {
   Put("namespace", pool.rados_namespace, &object);
   Put("seen_seconds_ago", SecondsSince(pool.seen_at, page.now), &object);
   Put("unseen", pool.unseen, &object);
+  Put("blocklisted_seconds", SecondsSince(pool.blocklisted_since, page.now),
+      &object);
   Put("schedules_unseen", pool.schedules_unseen, &object);
   Put("local_mirror_reports", pool.local_mirror_up, &object);
   Put("peer_mirror_reports", pool.peer_mirror_up, &object);

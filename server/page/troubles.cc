@@ -14,6 +14,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/shell_command.h"
+#include "ceph/retry_when_blocklisted.h"
 #include "server/page/documents.h"
 #include "server/page/html.h"
 #include "server/page/view.h"
@@ -22,6 +23,9 @@
 
 namespace addons {
 namespace {
+
+/// About what the daemon was told, and what it does not do because of that.
+constexpr char kConfigurationDocument[] = "docs/runbooks/configuration.md";
 
 /// One that hangs keeps many others: the first ones say enough.
 constexpr size_t kMostStuckNamed = 10;
@@ -57,6 +61,7 @@ class PoolTroubles {
  private:
   /// How a kind of trouble is told. The order is that of the page.
   enum Kind : size_t {
+    kBlocklisted,
     kUnseen,
     kPeerMirror,
     kLocalMirror,
@@ -95,6 +100,7 @@ class PoolTroubles {
   void NoteSeen(const WatchedPool& pool);
   void NoteBroken(const WatchedPool& pool);
   static Trouble Told(Kind kind, const Found& found);
+  void NoteBlocklisted(const WatchedPool& pool);
   static std::string LateText(const Found& found);
 
   const StatusPage& page_;
@@ -211,9 +217,19 @@ void PoolTroubles::NoteSeen(const WatchedPool& pool) {
   }
 }
 
+/// All pools of a cluster are one trouble.
+void PoolTroubles::NoteBlocklisted(const WatchedPool& pool) {
+  Found& found = Note(kBlocklisted, pool, pool.total, pool.cluster_id);
+  found.command = "ceph osd blocklist ls";
+  found.seconds = std::max(found.seconds,
+                           SecondsBetween(*pool.blocklisted_since, page_.now));
+}
+
 void PoolTroubles::Add(const WatchedPool& pool) {
-  if (!pool.unseen.empty() &&
-      !SilentSeconds(page_, pool.cluster_id).has_value()) {
+  if (pool.blocklisted_since.has_value()) {
+    NoteBlocklisted(pool);
+  } else if (!pool.unseen.empty() &&
+             !SilentSeconds(page_, pool.cluster_id).has_value()) {
     const bool looked = pool.seen_at.has_value() || pool.failed_looks > 0;
     Found& found =
         Note(looked ? kUnseen : kNotLooked, pool, pool.total, pool.unseen);
@@ -239,6 +255,18 @@ Trouble PoolTroubles::Told(Kind kind, const Found& found) {
   const std::string volumes = CountOf(found.volumes, "volume");
   const std::string places = Listed(found.places, "pool");
   switch (kind) {
+    case kBlocklisted:
+      return {true,
+              "blocklisted",
+              absl::StrCat(kBlocklistedWords,
+                           found.seconds > 0
+                               ? absl::StrCat(", first seen ",
+                                              Lasting(found.seconds), " ago")
+                               : ""),
+              absl::StrCat("cluster ", found.words, ": ", volumes, " in ",
+                           places, " cannot be seen. ", kBlocklistedRemedy),
+              found.command,
+              "docs/runbooks/node-back.md"};
     case kUnseen:
       return {true,
               "pool-unseen",
@@ -256,7 +284,7 @@ Trouble PoolTroubles::Told(Kind kind, const Found& found) {
               absl::StrCat("not looked at yet: ", places),
               "",
               "",
-              ""};
+              kAlertsDocument};
     case kSplitBrain:
       return {true,
               "split-brain",
@@ -474,7 +502,7 @@ void AddDaemonTroubles(const StatusPage& page, std::vector<Trouble>* troubles) {
   for (const std::string& text : page.broken_configuration) {
     troubles->push_back({true, "configuration",
                          absl::StrCat("configuration: ", text), "",
-                         "rbd-addons doctor", ""});
+                         "rbd-addons doctor", kConfigurationDocument});
   }
 }
 
@@ -490,7 +518,7 @@ std::vector<Trouble> TroublesOf(const StatusPage& page) {
   if (!page.not_ready.empty()) {
     troubles.push_back({true, "not-ready",
                         absl::StrCat("not ready: ", page.not_ready), "",
-                        "rbd-addons doctor", ""});
+                        "rbd-addons doctor", kConfigurationDocument});
   }
   if (page.watch != nullptr) AddSilentClusters(page, &troubles);
   AddDaemonTroubles(page, &troubles);
@@ -505,7 +533,7 @@ std::vector<Trouble> TroublesOf(const StatusPage& page) {
          absl::StrCat(CountOf(page.watch->pools_left_out, "more pool"),
                       page.watch->pools_left_out == 1 ? " is" : " are",
                       " not watched, because there are too many"),
-         "", "", ""});
+         "", "", kConfigurationDocument});
   }
   std::stable_sort(
       troubles.begin(), troubles.end(),

@@ -17,7 +17,8 @@ struct Trouble {
   std::string headline;  // which is whole without the rest
   std::string detail;    // may be empty
   std::string command;   // what to type next; empty: nothing helps
-  /// What to read: a path that the daemon serves itself, as Documents() has it.
+  /// What to read: a path that the daemon serves itself, as Documents() has it;
+  /// never empty.
   std::string document;
 };
 

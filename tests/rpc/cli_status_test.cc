@@ -4,6 +4,7 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -255,6 +256,21 @@ TEST_F(CliStatusTest, ADeadClusterIsNoHealth) {
   EXPECT_THAT(out_.str(),
               AllOf(HasSubstr("what is shown of it is"), HasSubstr(" unknown "),
                     Not(HasSubstr(" in step "))));
+}
+
+TEST_F(CliStatusTest, ThatTheClientIsOnTheBlocklistIsSaid) {
+  AddWatched();
+  Await({"status"}, "in step  ");
+  server_.world.SetCallHook(
+      [](absl::string_view, absl::string_view call, bool) {
+        return call == "rbd_mirror_image_global_status_list" ? ESHUTDOWN : 0;
+      });
+  EXPECT_EQ(Await({"status"}, "on the blocklist: "), kWouldNotWork);
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("somebody has fenced this node, or evicted"),
+                    HasSubstr("; that was first seen ")));
+  server_.world.SetCallHook(nullptr);
+  EXPECT_EQ(Await({"status"}, "in step  "), 0);
 }
 
 TEST_F(CliStatusTest, AnswersWhileTheClusterHangs) {

@@ -304,6 +304,21 @@ TEST_F(DoctorTest, WhatTheUserMayNotIsToldFromWhatGotNoAnswer) {
   EXPECT_EQ(Json().exit_code, 0);
 }
 
+TEST_F(DoctorTest, ThatTheClientIsOnTheBlocklistIsAProblem) {
+  Start();
+  EXPECT_EQ(Json().Verdict("cluster.blocklisted"), "");
+  FailCalls("rbd_mirror_mode_get", ESHUTDOWN);
+  const Found found = Json();
+  EXPECT_EQ(found.Verdict("cluster.blocklisted"), "PROBLEM") << found.text;
+  EXPECT_THAT(found.Of("cluster.blocklisted", "seen"),
+              HasSubstr("somebody has fenced this node"));
+  EXPECT_THAT(found.Of("cluster.blocklisted", "remedy"),
+              HasSubstr("ceph osd blocklist ls"));
+  EXPECT_EQ(found.Verdict("mirror.mode"), "UNCLEAR");
+  EXPECT_THAT(found.Of("mirror.mode", "remedy"),
+              HasSubstr("from the blocklist"));
+}
+
 TEST_F(DoctorTest, AClusterThatStopsAnsweringIsNotAskedOn) {
   Start();
   FailCalls("rados_mon_command", ETIMEDOUT);

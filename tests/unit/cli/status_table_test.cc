@@ -139,6 +139,16 @@ TEST_F(StatusTextTest, ADeadClusterIsNamedWithTheAgeOfWhatIsShown) {
                     Not(HasSubstr("what is shown of it"))));
 }
 
+TEST_F(StatusTextTest, SaysSinceWhenTheClientIsOnTheBlocklist) {
+  admin_pb::PoolStatus* pool = AddPool("pool");
+  pool->set_unseen("on the blocklist");
+  pool->set_seen_seconds_ago(600);
+  pool->set_blocklisted_seconds(540);
+  EXPECT_THAT(StatusText(seen_),
+              HasSubstr("cannot be seen: on the blocklist; that was first seen "
+                        "9m0s ago; what is shown of it is 10m0s old\n"));
+}
+
 TEST_F(StatusTextTest, SaysWhatElseIsWrongWithAPool) {
   admin_pb::PoolStatus* pool = AddPool("pool");
   pool->set_rados_namespace("ns");

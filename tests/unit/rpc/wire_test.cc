@@ -568,7 +568,8 @@ Package Admin() {
           "uint32 primary=13; uint32 secondary=14; uint32 unclear=15; "
           "uint32 not_kept=16; string schedules_unseen=17; "
           "bool local_mirror_reports=18 [optional]; "
-          "bool peer_mirror_reports=19 [optional]}",
+          "bool peer_mirror_reports=19 [optional]; "
+          "uint32 blocklisted_seconds=20 [optional]}",
           "rbdaddons.admin.v1.VolumeStatus {string name=1; string claim=2; "
           "string volume_name=3; string volume_id=4; string cluster_id=5; "
           "string image=6; string image_id=7; "

@@ -106,6 +106,27 @@ TEST(PageJsonTest, ADeadClusterRunsOn) {
   }
 }
 
+TEST(PageJsonTest, ThatTheClientIsOnTheBlocklistIsSaid) {
+  StatusPage page = PageOf(5);
+  auto seen = Copied(page);
+  seen->pools[0].unseen = "on the blocklist";
+  seen->pools[0].blocklisted_since = page.now - seconds(540);
+  seen->pools.push_back(seen->pools[0]);
+  page.watch = seen;
+  json said = Read(page);
+  ASSERT_EQ(said["troubles"].size(), 1U);
+  EXPECT_EQ(said["troubles"][0]["kind"], "blocklisted");
+  EXPECT_EQ(said["troubles"][0]["severity"], "bad");
+  EXPECT_EQ(said["troubles"][0]["command"], "ceph osd blocklist ls");
+  EXPECT_EQ(said["troubles"][0]["runbook"], "docs/runbooks/node-back.md");
+  EXPECT_THAT(said["headline"].get<std::string>(),
+              HasSubstr("this daemon's client on the blocklist: somebody has "
+                        "fenced this node, or evicted the client, first seen "
+                        "9 min ago"));
+  EXPECT_EQ(said["pools"][0]["blocklisted_seconds"], 540);
+  EXPECT_FALSE(Read(PageOf(5))["pools"][0].contains("blocklisted_seconds"));
+}
+
 TEST(PageJsonTest, ADeadPeerIsCounted) {
   json said = Read(WithDeadPeer(PageOf(100), seconds(131)));
   EXPECT_EQ(said["troubles"][0]["kind"], "peer-silent");

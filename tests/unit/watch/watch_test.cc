@@ -511,6 +511,35 @@ TEST_F(WatchTest, GroupsAreForgottenAfterADay) {
   EXPECT_THAT(seen_()->groups, IsEmpty());
 }
 
+TEST_F(WatchTest, ThatTheClientIsOnTheBlocklistIsSaidSinceWhen) {
+  NoteBoth();
+  int error = ESHUTDOWN;
+  world_.SetCallHook([&](absl::string_view site, absl::string_view call, bool) {
+    return site == "a" && call == kList ? error : 0;
+  });
+  LookOnce();
+  const auto since = PoolOf(a_).blocklisted_since;
+  ASSERT_TRUE(since.has_value());
+  EXPECT_THAT(PoolOf(a_).unseen, HasSubstr("on the blocklist: somebody has"));
+  EXPECT_EQ(PoolOf(b_).blocklisted_since, std::nullopt);
+  // It is since the first look that was told.
+  world_.Advance(minutes(5));
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).blocklisted_since, since);
+  // Another trouble is another one.
+  error = ETIMEDOUT;
+  LookOnce();
+  EXPECT_NE(PoolOf(a_).unseen, "");
+  EXPECT_EQ(PoolOf(a_).blocklisted_since, std::nullopt);
+  error = ESHUTDOWN;
+  LookOnce();
+  EXPECT_GT(PoolOf(a_).blocklisted_since, since);
+  error = 0;
+  LookOnce();
+  EXPECT_EQ(PoolOf(a_).unseen, "");
+  EXPECT_EQ(PoolOf(a_).blocklisted_since, std::nullopt);
+}
+
 TEST_F(WatchTest, WithoutTheManagerTheRestIsSeen) {
   NoteBoth();
   a_.SetMgrUp(false);
