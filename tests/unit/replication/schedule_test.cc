@@ -704,16 +704,14 @@ TEST_F(FormerScheduleTest, ThatOfThePoolIsOne) {
                     "add", absl::StrCat(MirroredPair::kPool, "/"), "11m"))
                 .status());
   MoveToB();
-  EXPECT_THAT(NotesOf(on_b_),
-              Not(Contains(HasSubstr("without a schedule"))));
+  EXPECT_THAT(NotesOf(on_b_), Not(Contains(HasSubstr("without a schedule"))));
 }
 
 TEST_F(FormerScheduleTest, ThatOfTheClusterIsOne) {
   on_b_.environment().history.Begin();
   ASSERT_OK(pair_.cluster(b_)->MgrCommand(Command("add", "", "11m")).status());
   MoveToB();
-  EXPECT_THAT(NotesOf(on_b_),
-              Not(Contains(HasSubstr("without a schedule"))));
+  EXPECT_THAT(NotesOf(on_b_), Not(Contains(HasSubstr("without a schedule"))));
 }
 
 TEST_F(ScheduleTest, NamespaceIsPartOfTheLevel) {
