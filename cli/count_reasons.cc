@@ -24,7 +24,9 @@ bool BeginsWithUuid(absl::string_view text) {
   if (text.size() < kUuid.size()) return false;
   for (size_t i = 0; i < kUuid.size(); ++i) {
     const bool fits =
-        kUuid[i] == 'h' ? absl::ascii_isxdigit(text[i]) : text[i] == kUuid[i];
+        kUuid[i] == 'h'
+            ? absl::ascii_isxdigit(static_cast<unsigned char>(text[i]))
+            : text[i] == kUuid[i];
     if (!fits) return false;
   }
   return true;
