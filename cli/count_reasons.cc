@@ -5,12 +5,12 @@
 #include <tuple>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "base/without_numbers.h"
+#include "cli/volume_name.h"
 
 namespace addons {
 namespace {
@@ -19,18 +19,6 @@ constexpr absl::string_view kAfterObject = "'): ";
 constexpr absl::string_view kUuid = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
 /// What is called so is a place, and "there" is another one in each of them.
 constexpr absl::string_view kPlaces[] = {"site '", "cluster '", "pool '"};
-
-bool BeginsWithUuid(absl::string_view text) {
-  if (text.size() < kUuid.size()) return false;
-  for (size_t i = 0; i < kUuid.size(); ++i) {
-    const bool fits =
-        kUuid[i] == 'h'
-            ? absl::ascii_isxdigit(static_cast<unsigned char>(text[i]))
-            : text[i] == kUuid[i];
-    if (!fits) return false;
-  }
-  return true;
-}
 
 /// How many bytes at the beginning of the text are the name of a place; 0: it
 /// begins with none.
@@ -60,7 +48,7 @@ std::string CommonText(absl::string_view text,
   };
   for (absl::string_view left = same; !left.empty();) {
     size_t length = 1;
-    if (BeginsWithUuid(left)) {
+    if (BeginsAs(kUuid, left)) {
       length = kUuid.size();
       others += '0';
     } else if (const size_t place = PlaceAtBegin(left); place > 0) {

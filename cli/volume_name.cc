@@ -1,5 +1,6 @@
 #include "cli/volume_name.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "absl/status/status.h"
@@ -22,16 +23,18 @@ absl::Status Superfluous(const std::string& id) {
 
 }  // namespace
 
+bool BeginsAs(absl::string_view pattern, absl::string_view text) {
+  if (text.size() < pattern.size()) return false;
+  return std::equal(
+      pattern.begin(), pattern.end(), text.begin(), [](char wanted, char c) {
+        return wanted == 'h'
+                   ? absl::ascii_isxdigit(static_cast<unsigned char>(c))
+                   : c == wanted;
+      });
+}
+
 bool LooksLikeVolumeId(const std::string& text) {
-  constexpr size_t kFieldLength = 4;  // of hex digits, with a dash behind
-  constexpr size_t kFields = 2;       // version and length
-  if (text.size() < kFields * (kFieldLength + 1)) return false;
-  for (size_t i = 0; i < kFields * (kFieldLength + 1); ++i) {
-    const bool dash = i % (kFieldLength + 1) == kFieldLength;
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (dash ? text[i] != '-' : !absl::ascii_isxdigit(byte)) return false;
-  }
-  return true;
+  return BeginsAs("hhhh-hhhh-", text);  // version and length
 }
 
 std::string TypedName(const std::string& id, const Streams& streams) {

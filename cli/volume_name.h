@@ -5,10 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "cli/secrets.h"
 #include "cli/streams.h"
 
 namespace addons {
+
+/// Whether `text` begins as `pattern`, in which each 'h' stands for a
+/// hexadecimal digit.
+bool BeginsAs(absl::string_view pattern, absl::string_view text);
 
 /// Whether a text is a volume's id, right or wrong, by the way it begins:
 /// "0001-0006-"; else it is a name that FindVolume takes.

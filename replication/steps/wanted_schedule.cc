@@ -249,7 +249,8 @@ absl::Status KeepFormerSchedule(Session& session, const CephUserRef& user,
   if (former.has_value() && !by_hand) {
     return KeepSchedule(session, user, view, *former, by);
   }
-  if (by_hand || !just_promoted) return absl::OkStatus();
+  // A manager that is silent is not waited for twice.
+  if (by_hand || !just_promoted || !present.ok()) return absl::OkStatus();
   // That of the cluster only the manager can read.
   const auto inherited = ListInheritedSchedules(
       session.context, Impatient(session), session.volume);

@@ -194,7 +194,7 @@ TEST_F(AdminTest, ASparsifyShowsItsProgressAndStops) {
   EXPECT_LT(running.done(), running.total());
   EXPECT_EQ(Cancel(running.operation_id()),
             admin_pb::CancelOperationResponse::STOPS_AFTER_CHANGE);
-  const ReclaimAnswer answer = reclaim.get();
+  const Reclaimed answer = reclaim.get();
   EXPECT_TRUE(answer.status.ok()) << answer.status.error_message();
   EXPECT_EQ(answer.after, std::nullopt);
   EXPECT_TRUE(AwaitOperations(0));

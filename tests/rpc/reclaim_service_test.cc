@@ -60,7 +60,7 @@ class ReclaimServiceTest : public ::testing::Test {
 
 TEST_F(ReclaimServiceTest, AnswersUsageBeforeAndAfter) {
   Start();
-  const ReclaimAnswer answer = Reclaim(server_);
+  const Reclaimed answer = Reclaim(server_);
   ExpectCode(answer.status, grpc::StatusCode::OK);
   EXPECT_EQ(answer.before, 64 * kObject);
   EXPECT_EQ(answer.after, 48 * kObject);
@@ -117,7 +117,7 @@ TEST_F(ReclaimServiceTest, AMissingSecretNamesTheFieldOfTheVolume) {
 TEST_F(ReclaimServiceTest, AnImageInUseIsOkAndTheLogSaysWhy) {
   Start();
   server_.a.AddWatcher(server_.image, "10.0.0.7:0/1", 4464);
-  const ReclaimAnswer answer = Reclaim(server_);
+  const Reclaimed answer = Reclaim(server_);
   ExpectCode(answer.status, grpc::StatusCode::OK);
   EXPECT_EQ(answer.before, answer.after);
   EXPECT_EQ(server_.world.CountCalls("a", kSparsifyCall), 0);
@@ -139,7 +139,7 @@ TEST_F(ReclaimServiceTest, TheParametersAreTheVolumesAttributes) {
 TEST_F(ReclaimServiceTest, RetriesJoinAndAllGetTheResult) {
   server_.Hold(kSparsifyCall);
   Start();
-  std::vector<std::future<ReclaimAnswer>> calls;
+  std::vector<std::future<Reclaimed>> calls;
   for (int i = 0; i < 3; ++i) {
     calls.push_back(
         std::async(std::launch::async, [this] { return Reclaim(server_); }));
@@ -152,7 +152,7 @@ TEST_F(ReclaimServiceTest, RetriesJoinAndAllGetTheResult) {
              "%");
   server_.Release();
   for (auto& call : calls) {
-    const ReclaimAnswer answer = call.get();
+    const Reclaimed answer = call.get();
     ExpectCode(answer.status, grpc::StatusCode::OK);
     EXPECT_EQ(answer.after, 48 * kObject);
   }
@@ -170,7 +170,7 @@ TEST_F(ReclaimServiceTest, WorkOutlivesItsCallerAndTheRetryGetsTheKeptResult) {
   while (server_.log().find("outcome=sparsified") == std::string::npos) {
     std::this_thread::yield();
   }
-  const ReclaimAnswer answer = Reclaim(server_);
+  const Reclaimed answer = Reclaim(server_);
   ExpectCode(answer.status, grpc::StatusCode::OK);
   EXPECT_EQ(answer.before, 64 * kObject);
   EXPECT_EQ(answer.after, 48 * kObject);
@@ -220,7 +220,7 @@ TEST_F(ReclaimServiceTest, TwentyAtOnceAreTwoAtATime) {
         return 0;
       });
   server_.Start();
-  std::vector<std::future<ReclaimAnswer>> calls;
+  std::vector<std::future<Reclaimed>> calls;
   for (const std::string& id : ids) {
     calls.push_back(std::async(std::launch::async, [this, id] {
       Ask ask;
@@ -230,7 +230,7 @@ TEST_F(ReclaimServiceTest, TwentyAtOnceAreTwoAtATime) {
     }));
   }
   for (auto& call : calls) {
-    const ReclaimAnswer answer = call.get();
+    const Reclaimed answer = call.get();
     ExpectCode(answer.status, grpc::StatusCode::OK);
     EXPECT_EQ(answer.after, 48 * kObject);
   }
@@ -290,7 +290,7 @@ TEST_F(CancelTest, AnAdministratorsCancelEndsItForTheOperatorToo) {
   EXPECT_EQ(running[0].verb, "sparsify");
   EXPECT_EQ(running[0].total, uint64_t{64} << 30);
   ASSERT_OK(operations_.Cancel(running[0].id));
-  const ReclaimAnswer answer = reclaim.get();
+  const Reclaimed answer = reclaim.get();
   ExpectCode(answer.status, grpc::StatusCode::OK);
   EXPECT_EQ(answer.after, std::nullopt);
   EXPECT_GT(server_.a.UsedObjects(server_.image), 0U);

@@ -131,7 +131,7 @@ TEST_F(VolumeGroupServiceTest, AnAdoptionEndsTheReclaimOfAVolume) {
                                       uint64_t{64} << 30);
   server_.a.SetUsage(server_.image, 16384, 16384);
   server_.Start();
-  ReclaimAnswer reclaimed;
+  Reclaimed reclaimed;
   std::jthread reclaim([&] { reclaimed = Reclaim(server_); });
   const auto limit =
       std::chrono::steady_clock::now() + std::chrono::seconds(20);

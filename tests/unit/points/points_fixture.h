@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "points/make_point.h"
 #include "points/prove.h"
+#include "points/rollback.h"
 #include "replication/look/known_proofs.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
@@ -65,6 +66,14 @@ class PointsTest : public VerbsTest {
     return Called<bool>([&](OperationContext& context) {
       return RemovePoint(context, daemon.environment(), daemon.Target(id_),
                          name);
+    });
+  }
+  absl::StatusOr<Rollback> RollBack(Daemon& daemon, const std::string& point,
+                                    const std::string& kept = "",
+                                    bool only_look = false) {
+    return Called<Rollback>([&](OperationContext& context) {
+      return RollBackToPoint(context, daemon.environment(), daemon.Target(id_),
+                             {point, kept, only_look});
     });
   }
   SeenPoints See(Daemon& daemon) {

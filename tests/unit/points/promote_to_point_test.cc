@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "points/prove.h"
 #include "points/rollback.h"
 #include "replication/group/promote.h"
 #include "replication/look/point.h"
@@ -48,12 +49,6 @@ class PromoteToPointTest : public PointsTest {
   absl::Status PromoteTo(Daemon& daemon, const std::string& point,
                          Force force = Force::kYes) {
     return Promote(daemon, force, {{"restorePoint", point}});
-  }
-  absl::StatusOr<Rollback> RollBack(Daemon& daemon, const std::string& point) {
-    return Called<Rollback>([&](OperationContext& context) {
-      return RollBackToPoint(context, daemon.environment(), daemon.Target(id_),
-                             {point, ""});
-    });
   }
   void Resize(FakeSite& site, uint64_t bytes) {
     const auto pool =

@@ -21,14 +21,6 @@ using ::testing::Not;
 
 class RollbackTest : public PointsTest {
  protected:
-  absl::StatusOr<Rollback> RollBack(Daemon& daemon, const std::string& point,
-                                    const std::string& kept = "",
-                                    bool only_look = false) {
-    return Called<Rollback>([&](OperationContext& context) {
-      return RollBackToPoint(context, daemon.environment(), daemon.Target(id_),
-                             {point, kept, only_look});
-    });
-  }
   /// "first" has 7, "before" has 8, and so has the image on both sites.
   void MakeTwo() {
     ASSERT_OK(Make(on_a_, "first"));

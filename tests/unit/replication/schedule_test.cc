@@ -645,6 +645,13 @@ TEST_F(FormerScheduleInANamespaceTest, ASilentManagerIsToldLater) {
   EXPECT_EQ(OnB()[0].interval, minutes(7));
 }
 
+TEST_F(FormerScheduleInANamespaceTest, ASilentManagerIsWaitedForOnce) {
+  KeepOut(ETIMEDOUT);
+  MoveToB();
+  EXPECT_TRUE(promoted_);
+  EXPECT_LT(took_, seconds(15));
+}
+
 TEST_F(FormerScheduleInANamespaceTest, WhoMayNotAskIsToldThatItIsPrimary) {
   ASSERT_OK(PromoteEvery("7m"));
   KeepOut(EACCES);
