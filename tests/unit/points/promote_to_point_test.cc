@@ -360,7 +360,7 @@ TEST_F(PromoteToPointTest, ADamagedPointIsNotPromotedTo) {
   ASSERT_OK(MakeWhole("first"));
   const auto proof = Prove(on_b_);
   ASSERT_OK(proof);
-  ASSERT_EQ(proof->verdict(), Verdict::kDamaged);
+  ASSERT_EQ(proof->verdict(), Proof::Verdict::kDamaged);
   LoseA();
   deadline_ = minutes(10);
   EXPECT_THAT(PromoteTo(on_b_, "first"),
