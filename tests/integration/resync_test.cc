@@ -13,6 +13,7 @@
 namespace addons::testing {
 namespace {
 
+using ::testing::Each;
 using ::testing::HasSubstr;
 
 class ResyncTest : public TwoSitesTest {
