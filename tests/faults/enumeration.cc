@@ -170,8 +170,13 @@ std::vector<FaultCase> Enumeration::Cases(const Choice& choose) const {
 }
 
 bool Enumeration::Believes(const FaultCase& one) const {
-  return one.fault.strike == Strike::kError &&
-         scenario_.believes.contains(one.fault.error);
+  if (one.fault.strike != Strike::kError) return false;
+  const auto is_it = [&](const Believed& believed) {
+    return believed.error == one.fault.error &&
+           (believed.call.empty() || believed.call == one.position.call);
+  };
+  return std::any_of(scenario_.believes.begin(), scenario_.believes.end(),
+                     is_it);
 }
 
 void Enumeration::Judge(Rig& rig, const absl::Status& status,

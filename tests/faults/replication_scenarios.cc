@@ -1,5 +1,6 @@
 // The verbs on one volume.
 
+#include <cerrno>
 #include <chrono>
 #include <set>
 #include <string>
@@ -286,6 +287,8 @@ void AddDemote(std::vector<Scenario>* all) {
         rig.world_.Advance(minutes(1));
       },
       DemoteA));
+  // Nobody has a report there, so that none is noted with the demotion.
+  all->back().believes = {{ENOENT, "rbd.mirror_image_status_get"}};
 }
 
 void AddDisable(std::vector<Scenario>* all) {

@@ -21,6 +21,12 @@ struct Deferred {
   std::string key;
 };
 
+/// What Ceph answered instead, at `call` (empty: at any).
+struct Believed {
+  int error = 0;
+  std::string call = {};
+};
+
 /// One verb from one state, as its caller repeats it until it is OK.
 struct Scenario {
   friend void PrintTo(const Scenario& scenario, std::ostream* out) {
@@ -38,8 +44,8 @@ struct Scenario {
   /// nullptr: nothing else.
   std::function<bool(const std::string& said, const std::string& wanted)>
       agrees = nullptr;
-  /// Errnos after which an OK may say or leave something else, likewise.
-  std::set<int> believes = {};
+  /// After which an OK may say or leave something else, likewise.
+  std::vector<Believed> believes = {};
   /// With the reason beside it.
   std::vector<Deferred> deferred = {};
   /// Answers that are right here after some faults, likewise.

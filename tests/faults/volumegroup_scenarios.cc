@@ -96,7 +96,7 @@ std::vector<Scenario> VolumeGroupScenarios() {
   // A volume without journal entry is broken, and leaves without more ado.
   for (Scenario& scenario : all) {
     if (scenario.rpc == "ModifyVolumeGroupMembership") {
-      scenario.believes = {ENOENT};
+      scenario.believes = {{ENOENT}};
     }
   }
   all.push_back(Make("DeleteGroupFresh", "DeleteVolumeGroup", Emptied, Delete));
@@ -120,7 +120,7 @@ std::vector<Scenario> VolumeGroupScenarios() {
   all.push_back(Make("ListGroups", "ListVolumeGroups", Created,
                      [](Rig& rig) { return rig.ListGroups(rig.a_); }));
   // What the user may not read is not listed.
-  all.back().believes = {EPERM, EACCES, ENOENT};
+  all.back().believes = {{EPERM}, {EACCES}, {ENOENT}};
   return all;
 }
 
