@@ -122,6 +122,7 @@ if [[ $preset != debug ]]; then jobs=$(nproc); fi
 # Of programs some of whose tests were skipped: ctest does not know.
 RBD_ADDONS_TEST_SKIPS=$(realpath -m -- "${JUNIT:-$TMPDIR/junit}.skips")
 export RBD_ADDONS_TEST_SKIPS
+draw_from_tree
 status=0
 ctest --preset "$preset" --parallel "${JOBS:-$jobs}" --no-tests=error --no-label-summary \
   ${JUNIT:+--output-junit "$JUNIT"} "${selection[@]}" || status=$?

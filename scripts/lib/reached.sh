@@ -36,6 +36,18 @@ seed_of_change() {
   git rev-list --count --first-parent HEAD
 }
 
+# draw_from_tree: what the tests leave to chance follows from the tree of HEAD, where no seed is
+# given, so that one tree draws the same everywhere: what passed is not red elsewhere by luck.
+# Another tree draws anew. Without a history each test draws for itself.
+draw_from_tree() {
+  local tree number name
+  tree=$(git rev-parse -q --verify 'HEAD^{tree}' 2>/dev/null) || return 0
+  number=$((16#${tree:0:7}))
+  for name in RBD_ADDONS_FAULTS_SEED RBD_ADDONS_WALK_SEED RBD_ADDONS_FUZZ_SEED; do
+    [[ ${!name:-} ]] || export "$name=$number"
+  done
+}
+
 # real_tests: "SUITE SOURCE" a line, of each suite in a test source.
 real_tests() {
   grep -roE '^TEST(_F|_P)?\([A-Za-z0-9_]+' --include='*_test.cc' tests |

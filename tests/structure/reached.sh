@@ -124,7 +124,17 @@ if command -v git >/dev/null; then
   commit third
   git clone -q --depth 2 "file://$work/tree" "$work/two"
   says "$(chosen_in two)" "*the history is cut off here*left out"
+  # One tree draws the same under another commit, and what was given stays.
+  draws_in() { (cd "$work/$1" && draw_from_tree && printf '%s %s %s' "$RBD_ADDONS_FAULTS_SEED" "$RBD_ADDONS_WALK_SEED" "$RBD_ADDONS_FUZZ_SEED"); }
+  unset RBD_ADDONS_FAULTS_SEED RBD_ADDONS_WALK_SEED RBD_ADDONS_FUZZ_SEED
+  drawn=$(draws_in two)
+  [[ $drawn =~ ^([0-9]+)\ ([0-9]+)\ ([0-9]+)$ ]] || offend "drawn from a tree: '$drawn'"
+  [[ $(draws_in tree) == "$drawn" ]] || offend "one tree draws '$drawn', and another time otherwise"
+  [[ $(draws_in one) == "$drawn" ]] || offend "one tree draws otherwise under another commit"
+  [[ $(RBD_ADDONS_WALK_SEED=5 draws_in tree) == "${BASH_REMATCH[1]} 5 ${BASH_REMATCH[3]}" ]] ||
+    offend "a seed that is given is not kept"
   git -C "$work/tree" checkout -q -b side HEAD~2
+  [[ $(draws_in tree) != "$drawn" ]] || offend "two trees draw '$drawn'"
   echo '// changed' >>"$work/tree/networkfence/fence.cc"
   commit beside
   says "$(chosen_in tree)" "*since * changed: FenceCrashTest *left out"
