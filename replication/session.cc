@@ -1,13 +1,16 @@
 #include "replication/session.h"
 
 #include <cerrno>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "base/utc.h"
 #include "ceph/errors.h"
 #include "ceph/pinned_options.h"
 #include "ceph/retry_when_blocklisted.h"
@@ -68,6 +71,15 @@ absl::StatusOr<MirrorView> Noted(const Session& session,
   return ImageMissing(session.volume);
 }
 
+/// How long `look` has been seen; `known` is told.
+SteadyDuration SeenFor(std::string look, SteadyTime now,
+                       std::optional<SameFor>* known) {
+  if (!known->has_value() || (*known)->look != look) {
+    *known = SameFor{std::move(look), now};
+  }
+  return now - (*known)->since;
+}
+
 }  // namespace
 
 std::string LooksLike(const MirrorView& view) {
@@ -76,11 +88,7 @@ std::string LooksLike(const MirrorView& view) {
 
 SteadyDuration UnchangedFor(const MirrorView& view, SteadyTime now,
                             std::optional<SameFor>* known) {
-  std::string look = LooksLike(view);
-  if (!known->has_value() || (*known)->look != look) {
-    *known = SameFor{std::move(look), now};
-  }
-  return now - (*known)->since;
+  return SeenFor(LooksLike(view), now, known);
 }
 
 SteadyTime ResolveDeadline(OperationContext& context) {
@@ -286,10 +294,36 @@ absl::Status FailedTo(absl::string_view action, const ResolvedVolume& volume,
                                          volume.Describe(), ": ", reason));
 }
 
+void TellWait(const Session& session, absl::string_view what,
+              std::optional<SteadyTime> until, absl::string_view then) {
+  OperationContext& context = session.context;
+  context.Step(what);
+  if (context.mutating()) return;
+  const SteadyTime now = context.clock().Now();
+  const auto moment = [&](SteadyTime at) {
+    return FormatUtcTimeOfDay(
+        absl::FromChrono(context.clock().WallNow() + (at - now)));
+  };
+  const SteadyDuration held =
+      SeenFor(std::string(what), now, &session.memory.waiting);
+  std::string clock = absl::StrCat(what, ", since ", moment(now - held));
+  const std::optional<SteadyTime> deadline = context.LatestDeadline();
+  if (!until.has_value() || (deadline.has_value() && *deadline < *until)) {
+    until = deadline;
+    then = kCallIsAnswered;
+  }
+  // A time of day says nothing of another day.
+  if (until.has_value() && *until - now < std::chrono::hours(12)) {
+    absl::StrAppend(&clock, "; ", then, " at about ", moment(*until),
+                    " if nothing changes");
+  }
+  context.TellClock(clock);
+}
+
 absl::Status WaitToLookAgain(const Session& session, absl::string_view reason,
                              const absl::Status& pending) {
   OperationContext& context = session.context;
-  context.Step(absl::StrCat("waiting: ", reason));
+  TellWait(session, absl::StrCat("waiting: ", reason));
   context.SetPending(pending);
   if (context.mutating() && !context.LatestDeadline().has_value()) {
     return pending;

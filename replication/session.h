@@ -25,7 +25,7 @@
 
 namespace addons {
 
-/// What an image has looked like, and since when.
+/// What an image has looked like, or what is waited for, and since when.
 struct SameFor {
   std::string look;
   SteadyTime since;
@@ -57,7 +57,8 @@ struct CallMemory {
   std::optional<SameFor> half_enabled;
   // Of an image that is "disabling".
   std::optional<SameFor> disabling;
-  bool found = false;  // the volume
+  std::optional<SameFor> waiting;  // what TellWait() has told
+  bool found = false;              // the volume
   /// A handle that was to change the image has shown something else than the
   /// look before it, which did not open the image: Confirms().
   bool opens_to_look = false;
@@ -214,6 +215,15 @@ absl::Status RefuseLockTakenByHand(absl::string_view action,
 /// "Failed to <action> image '...' (volume '...'): <reason>".
 absl::Status FailedTo(absl::string_view action, const ResolvedVolume& volume,
                       absl::StatusCode code, absl::string_view reason);
+
+inline constexpr char kCallIsAnswered[] = "the call is answered";
+
+/// Tells callers what this call waits for (Step()), since when, and when it is
+/// over (TellClock()): `then` at `until`, or before that the answer to the last
+/// caller. Of a call that has changed something only what it waits for.
+void TellWait(const Session& session, absl::string_view what,
+              std::optional<SteadyTime> until = std::nullopt,
+              absl::string_view then = kCallIsAnswered);
 
 /// Between two looks of a verb that waits for a state: tells callers what it
 /// waits for, which is `pending` for those that leave, and looks again after a

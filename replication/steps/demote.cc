@@ -268,7 +268,8 @@ absl::Status Demotion::HoldForWorkload(const Next& next) {
   }
   // One that is seen has not gone.
   session_.memory.workload_gone_since.reset();
-  context_.Step("waiting until the workload ends");
+  TellWait(session_, "waiting until the workload ends",
+           session_.memory.answer_by);
   absl::Status pending = Failed(next.code, next.reason);
   context_.SetPending(pending);
   NoteRest(session_, looked_at_, pending, &session_.memory.rest);
@@ -295,7 +296,7 @@ absl::Status Demotion::AwaitFollower(const Next& next) {
       return Failed(next.code, next.reason);
     }
   }
-  context_.Step("waiting until the peer follows this site");
+  TellWait(session_, "waiting until the peer follows this site", by);
   context_.SetPending(Failed(next.code, next.reason));
   return context_.LookAgainAfter(UntilNextLook(context_, environment_, by));
 }
@@ -315,10 +316,12 @@ absl::Status Demotion::AwaitWorkload(const std::string& reason) {
         Quoted(session_.volume.volume_id.text()),
         Quoted(PublishedMark(view_.published)));
   }
-  context_.Step("waiting whether the workload comes back");
+  const SteadyDuration left =
+      environment_.options.watch_timeout - WorkloadGoneFor();
+  TellWait(session_, "waiting whether the workload comes back",
+           context_.clock().Now() + left, "the demotion goes on");
   context_.SetPending(Failed(absl::StatusCode::kUnavailable, reason));
-  return context_.LookAgainAfter(environment_.options.watch_timeout -
-                                 WorkloadGoneFor());
+  return context_.LookAgainAfter(left);
 }
 
 /// What a demotion leaves in the metadata.

@@ -93,7 +93,8 @@ absl::StatusOr<Next> Resynchronization::Judge() {
 absl::Status Resynchronization::Await(const Next& next) {
   absl::Status pending = Failed(next.code, next.reason);
   if (!MayAwaitReports()) return pending;
-  context_.Step("waiting for both sites to report");
+  TellWait(session_, "waiting for both sites to report",
+           session_.memory.answer_by);
   context_.SetPending(std::move(pending));
   return context_.LookAgainAfter(environment_.options.longest_rest);
 }

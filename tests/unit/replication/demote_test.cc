@@ -3,7 +3,9 @@
 #include "replication/steps/demote.h"
 
 #include <cerrno>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "ceph/mirror.h"
@@ -20,6 +22,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::Le;
@@ -245,6 +248,60 @@ TEST_F(DemoteTest, TheEndOfAWorkloadIsNoticedWithinTwoSeconds) {
   EXPECT_LE(took_, seconds(102));
   EXPECT_EQ(held_worker_, SteadyDuration::zero());
   EXPECT_FALSE(a_.Info(image_).primary);
+}
+
+TEST_F(DemoteTest, AWaitForAWorkloadTellsItsClock) {
+  world_.AdvanceToSecond(22);  // between what may be the manager's moments
+  a_.AddWatcher(image_, kClient, 4464);
+  const auto told = [this](SteadyDuration by) {
+    return absl::StrCat("waiting until the workload ends, since ",
+                        In(seconds(0)), "; the call is answered at about ",
+                        In(by), " if nothing changes");
+  };
+  const std::string soon = told(seconds(5));
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  EXPECT_EQ(clock_text_, soon);
+  // What is told to the other site is no reason to answer soon.
+  const std::string late = told(seconds(60));
+  EXPECT_THAT(Demote(on_a_), StatusIs(kFailedPrecondition));
+  EXPECT_EQ(clock_text_, late);
+}
+
+TEST_F(DemoteTest, AWaitForAFollowerTellsItsClock) {
+  ASSERT_OK(Demote(on_a_));
+  a_.SetMirrorDaemon(DaemonState::kDown);
+  ASSERT_OK(Promote(on_b_));
+  EXPECT_THAT(Demote(on_b_), StatusIs(kUnavailable));
+  EXPECT_GT(took_, seconds(30));
+  EXPECT_EQ(clock_text_,
+            absl::StrCat("waiting until the peer follows this site, since ",
+                         In(-took_), "; the call is answered at about ",
+                         In(seconds(0)), " if nothing changes"));
+}
+
+TEST_F(DemoteTest, AWaitForAReturnTellsWhenItGoesOn) {
+  a_.SetImageMetadata(image_, ".rbd.csi.ceph.com/userid/node-1", "csi-rbd");
+  std::vector<std::string> told;
+  script_ = [&](TestOperationContext& context) {
+    world_.Schedule(seconds(1), [&] { told.push_back(context.clock_text()); });
+  };
+  const std::string goes_on =
+      absl::StrCat("waiting whether the workload comes back, since ",
+                   In(seconds(0)), "; the demotion goes on at about ",
+                   In(seconds(30)), " if nothing changes");
+  EXPECT_OK(Demote(on_a_));
+  EXPECT_THAT(told, ElementsAre(goes_on));
+}
+
+TEST_F(DemoteTest, AWaitBeyondItsCallersTellsWhenTheyAreAnswered) {
+  a_.SetImageMetadata(image_, ".rbd.csi.ceph.com/userid/node-1", "csi-rbd");
+  deadline_ = seconds(10);
+  const std::string told =
+      absl::StrCat("waiting whether the workload comes back, since ",
+                   In(seconds(0)), "; the call is answered at about ",
+                   In(seconds(10)), " if nothing changes");
+  EXPECT_THAT(Demote(on_a_), StatusIs(kUnavailable));
+  EXPECT_EQ(clock_text_, told);
 }
 
 TEST_F(DemoteTest, AWorkloadThatEndsSoonIsNotToldOf) {

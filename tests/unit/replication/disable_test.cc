@@ -3,7 +3,9 @@
 #include "replication/steps/disable.h"
 
 #include <cerrno>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "ceph/mirror.h"
 #include "tests/unit/replication/verbs_fixture.h"
 
@@ -12,8 +14,11 @@ namespace {
 
 using std::chrono::minutes;
 using std::chrono::seconds;
+using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 class DisableTest : public VerbsTest {
  protected:
@@ -117,7 +122,12 @@ TEST_F(DisableTest, RightAfterAMoveItWaitsForTheSettleTimeAtMost) {
   ASSERT_OK(Demote(on_a_));
   ASSERT_OK(Promote(on_b_));
   deadline_ = seconds(30);
+  const std::string told = absl::StrCat(
+      " (up to a minute), since ", In(seconds(0)),
+      "; the call is answered at about ", In(deadline_), " if nothing changes");
   EXPECT_THAT(Disable(on_b_), StatusIs(kUnavailable, HasSubstr("not noticed")));
+  EXPECT_THAT(clock_text_, AllOf(StartsWith("waiting: the peer, which was "),
+                                 EndsWith(told)));
   EXPECT_EQ(b_.Info(image_).state, MirrorImageState::kEnabled);
   deadline_ = minutes(5);
   EXPECT_OK(Disable(on_b_));

@@ -113,8 +113,12 @@ TEST_F(ResyncTest, OwnDemotionUnderALivingPrimaryIsNotInStep) {
   a_.SetStatus(image_, "", MirrorStatusState::kReplaying,
                R"(replaying, {"replay_state":"idle"})");
   deadline_ = seconds(4);  // not until the next report
+  const std::string told = absl::StrCat(
+      "waiting for both sites to report, since ", In(seconds(0)),
+      "; the call is answered at about ", In(deadline_), " if nothing changes");
   EXPECT_THAT(Resync(on_a_, Force::kYes),
               StatusIs(kUnavailable, HasSubstr("waiting for both sites")));
+  EXPECT_EQ(clock_text_, told);
   EXPECT_EQ(Requests(), 0);
 }
 

@@ -14,6 +14,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "base/utc.h"
 #include "ceph/mirror_clients.h"
 #include "replication/destination.h"
 #include "replication/steps/demote.h"
@@ -118,6 +120,7 @@ class VerbsTest : public ::testing::Test {
     }
     took_ = world_.Now() - begin;
     steps_ = context.steps();
+    clock_text_ = context.clock_text();
     progress_ = context.progress();
     mutations_begun_ = context.mutations_begun();
     held_worker_ = context.held_worker();
@@ -128,6 +131,11 @@ class VerbsTest : public ::testing::Test {
                                     : context.pending();
     }
     return status;
+  }
+
+  /// "03:12:40 UTC", so long from now.
+  std::string In(SteadyDuration duration) {
+    return FormatUtcTimeOfDay(absl::FromChrono(world_.WallNow() + duration));
   }
 
   absl::Status Promote(Daemon& daemon, Force force = Force::kNo,
@@ -288,6 +296,7 @@ class VerbsTest : public ::testing::Test {
   // The last one.
   SteadyDuration took_{};
   std::vector<std::string> steps_;
+  std::string clock_text_;  // what was told last
   std::vector<std::pair<uint64_t, uint64_t>> progress_;
   int mutations_begun_ = 0;
   SteadyDuration held_worker_{};  // waiting, before the first change
