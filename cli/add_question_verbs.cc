@@ -194,7 +194,7 @@ void AddHistory(Program& program) {
                  "several")
       ->needs(&pool);
   sub.add_option("--since", command->since,
-                 "90s, 2h, or a time such as 2026-11-20T03:00:00Z");
+                 "90s, 2h, 3d, or a time such as 2026-11-20T03:00:00Z");
   sub.add_option("--limit", command->limit, "How many of the newest are shown")
       ->capture_default_str()
       ->check(CLI::Range(1, 2000));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -91,6 +92,39 @@ std::string AuditText(const admin_pb::AuditPoolRequest& request,
 
 namespace {
 
+/// What has no outcome is from a newer daemon, and not known to be done.
+bool Failed(const admin_pb::Repair& repair) {
+  return repair.outcome() != admin_pb::Repair::DONE &&
+         repair.outcome() != admin_pb::Repair::NOT_NEEDED;
+}
+
+}  // namespace
+
+std::string RepairsText(const admin_pb::RepairPoolResponse& done,
+                        Listing listing) {
+  std::vector<Reasoned> rows;
+  for (const admin_pb::Repair& repair : done.repairs()) {
+    std::string outcome =
+        absl::AsciiStrToLower(admin_pb::Repair::Outcome_Name(repair.outcome()));
+    std::replace(outcome.begin(), outcome.end(), '_', ' ');
+    rows.push_back({CleanLine(repair.object(), kMaxShownName),
+                    absl::StrCat(CleanLine(repair.repair(), kMaxShownText),
+                                 repair.text().empty() ? "" : ": ",
+                                 CleanLine(repair.text(), kMaxShownText)),
+                    std::move(outcome),
+                    Failed(repair)
+                        ? "mend what it says, then run the same command again"
+                        : "",
+                    {repair.object()}});
+  }
+  return ListRows(rows, listing, [&rows](size_t i) {
+    const Reasoned& row = rows[i];
+    return absl::StrCat(row.kind, "  ", row.name, ": ", row.reason, "\n");
+  });
+}
+
+namespace {
+
 /// What the daemon may do, as it takes it back.
 admin_pb::RepairPoolRequest PlanOf(const admin_pb::AuditPoolRequest& audited,
                                    const admin_pb::AuditPoolResponse& found) {
@@ -119,28 +153,6 @@ std::string PlanText(const admin_pb::RepairPoolRequest& request) {
   return text;
 }
 
-/// A line for each.
-std::string RepairsText(const admin_pb::RepairPoolResponse& done) {
-  std::string text;
-  for (const admin_pb::Repair& repair : done.repairs()) {
-    std::string outcome =
-        absl::AsciiStrToLower(admin_pb::Repair::Outcome_Name(repair.outcome()));
-    std::replace(outcome.begin(), outcome.end(), '_', ' ');
-    absl::StrAppend(&text, outcome, "  ",
-                    CleanLine(repair.object(), kMaxShownName), ": ",
-                    CleanLine(repair.repair(), kMaxShownText),
-                    repair.text().empty() ? "" : ": ",
-                    CleanLine(repair.text(), kMaxShownText), "\n");
-  }
-  return text;
-}
-
-/// What has no outcome is from a newer daemon, and not known to be done.
-bool Failed(const admin_pb::Repair& repair) {
-  return repair.outcome() != admin_pb::Repair::DONE &&
-         repair.outcome() != admin_pb::Repair::NOT_NEEDED;
-}
-
 int Repair(const AuditCommand& command,
            const admin_pb::AuditPoolRequest& audited,
            const admin_pb::AuditPoolResponse& found, Streams& streams) {
@@ -159,7 +171,8 @@ int Repair(const AuditCommand& command,
                        request, done, streams);
     if (!called.ok()) return FailCall(called, streams);
   }
-  const int printed = YieldMessage(done, RepairsText(done), streams);
+  const int printed =
+      YieldMessage(done, RepairsText(done, ListingOf(streams)), streams);
   if (printed != 0) return printed;
   return std::any_of(done.repairs().begin(), done.repairs().end(), Failed)
              ? kWouldNotWork

@@ -47,6 +47,10 @@ std::string AuditText(const ::rbdaddons::admin::v1::AuditPoolRequest& request,
                       const ::rbdaddons::admin::v1::AuditPoolResponse& found,
                       Listing listing = Listing::kCounted);
 
+/// What came of repairs, a line for each, likewise.
+std::string RepairsText(const ::rbdaddons::admin::v1::RepairPoolResponse& done,
+                        Listing listing = Listing::kCounted);
+
 }  // namespace addons
 
 #endif  // ADDONS_CLI_AUDIT_H_

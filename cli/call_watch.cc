@@ -9,6 +9,7 @@
 #include "base/without_numbers.h"
 #include "cli/channel.h"
 #include "cli/methods.h"
+#include "cli/volume_name.h"
 #include "rbdaddons/admin.pb.h"
 #include "rpc/method.h"
 #include "rpc/text.h"
@@ -171,10 +172,12 @@ void SayWhatGoesOn(const std::shared_ptr<grpc::Channel>& channel,
     if (!operation.mutating()) continue;
     if (!subject.empty() && operation.object() != subject) continue;
     any = true;
-    streams.err << "goes on" << where << ": " << DoingText(operation) << "\n";
+    streams.err << "goes on" << where << ": "
+                << WithTypedNames(DoingText(operation), streams) << "\n";
   }
   if (!any && !subject.empty()) {
-    streams.err << "nothing goes on with " << CleanLine(subject, kMaxShownName)
+    streams.err << "nothing goes on with "
+                << CleanLine(WithTypedNames(subject, streams), kMaxShownName)
                 << "\n";
   }
 }

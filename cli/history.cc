@@ -1,9 +1,13 @@
 #include "cli/history.h"
 
+#include <cstddef>
+#include <optional>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "cli/output.h"
 #include "cli/repeated_call.h"
@@ -68,12 +72,35 @@ std::string TextOf(const admin_pb::HistoryEvent& event, bool wide) {
   return text;
 }
 
+/// "90s", "2h" or, as status shows ages, "5d4h".
+std::optional<absl::Duration> BeforeNow(absl::string_view text) {
+  constexpr int kHoursOfADay = 24;
+  constexpr int kMostDays = 36500;
+  absl::Duration before;
+  if (const size_t days_end = text.find('d');
+      days_end != absl::string_view::npos) {
+    int days = 0;
+    if (!absl::SimpleAtoi(text.substr(0, days_end), &days) || days < 0 ||
+        days > kMostDays) {
+      return std::nullopt;
+    }
+    before = absl::Hours(kHoursOfADay) * days;
+    text.remove_prefix(days_end + 1);
+  }
+  absl::Duration rest;
+  const bool whole_days = text.empty() && before > absl::ZeroDuration();
+  if (!whole_days &&
+      (!absl::ParseDuration(text, &rest) || rest <= absl::ZeroDuration())) {
+    return std::nullopt;
+  }
+  return before + rest;
+}
+
 }  // namespace
 
 absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now) {
-  absl::Duration before;
-  if (absl::ParseDuration(text, &before) && before > absl::ZeroDuration()) {
-    return now - before;
+  if (const auto before = BeforeNow(text); before.has_value()) {
+    return now - *before;
   }
   absl::Time time;
   for (const char* const format :

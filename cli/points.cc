@@ -51,6 +51,14 @@ std::string TimeText(int64_t seconds) {
   return FormatUtc(absl::FromUnixSeconds(seconds));
 }
 
+/// What a person types to remove a point.
+std::string PointRemove(const PointCommand& command, const std::string& point,
+                        const Streams& streams) {
+  return absl::StrCat("rbd-addons point remove ",
+                      TypedName(command.id, streams), " ",
+                      CleanLine(point, kMaxShownName));
+}
+
 int Create(const PointCommand& command, Streams& streams) {
   auto create = RequestFor<admin_pb::CreatePointRequest>(command);
   // A call that is repeated is about the same point.
@@ -69,8 +77,9 @@ int Create(const PointCommand& command, Streams& streams) {
   status = Call(command, command.timeout, digest, digested, streams);
   if (!status.ok()) {
     streams.err << "the point stays: the same command with --name "
-                << CleanLine(made.name(), kMaxShownName)
-                << " goes on, and `rbd-addons point remove` removes it\n";
+                << CleanLine(made.name(), kMaxShownName) << " goes on, and `"
+                << PointRemove(command, made.name(), streams)
+                << "` removes it\n";
     return FailCall(status, streams);
   }
   return YieldChange(
@@ -102,7 +111,13 @@ int List(const PointCommand& command, Streams& streams) {
             : "",
         "\n");
   }
-  if (text.empty()) text = "it has no points\n";
+  if (text.empty()) {
+    const std::string name = TypedName(command.id, streams);
+    text = absl::StrCat("volume ", name,
+                        " has no points on this site; where it is primary "
+                        "`rbd-addons point create ",
+                        name, "` makes one\n");
+  }
   return YieldMessage(listed, text, streams);
 }
 
@@ -195,10 +210,10 @@ int RollBack(const PointCommand& command, Streams& streams) {
           BytesText(static_cast<double>(done.bytes_compared())), " compared\n",
           done.kept().empty()
               ? ""
-              : absl::StrCat(
-                    "point ", CleanLine(done.kept(), kMaxShownName),
-                    " has what it held before; `rbd-addons point remove` when "
-                    "nobody needs it\n"),
+              : absl::StrCat("point ", CleanLine(done.kept(), kMaxShownName),
+                             " has what it held before; `",
+                             PointRemove(command, done.kept(), streams),
+                             "` when nobody needs it\n"),
           "`rbd-addons sync` waits until the other site has it, and a point "
           "made then, with `rbd-addons verify` there, proves it\n"),
       streams);
@@ -211,13 +226,22 @@ int Remove(const PointCommand& command, Streams& streams) {
   const absl::Status status =
       Call(command, RepeatedCall().one_call, request, removed, streams);
   if (!status.ok()) return FailCall(status, streams);
+  const std::string name = TypedName(command.id, streams);
+  const std::string point = CleanLine(command.name, kMaxShownName);
   const char* const result =
       removed.removed() ? "removed" : "there was no such point";
-  return YieldChange({{"verb", "point remove"},
-                      {"volume_id", command.id},
-                      {"name", command.name},
-                      {"result", result}},
-                     removed, absl::StrCat(result, "\n"), streams);
+  return YieldChange(
+      {{"verb", "point remove"},
+       {"volume_id", command.id},
+       {"name", command.name},
+       {"result", result}},
+      removed,
+      removed.removed()
+          ? absl::StrCat("point ", point, " of volume ", name, " is removed\n")
+          : absl::StrCat("volume ", name, " has no point ", point,
+                         "; `rbd-addons point list ", name,
+                         "` shows those that it has\n"),
+      streams);
 }
 
 std::string DamageText(const admin_pb::VerifyPointResponse& found) {

@@ -175,9 +175,7 @@ SiteStep SiteCalls::Next(milliseconds limit, const std::stop_token& stop) {
       return GoOn(Phase::kForceResync, ReasonToWait(status));
     }
   }
-  return Refused(status, phase_ == Phase::kDemoteThere
-                             ? "not demoted on the other site: "
-                             : "");
+  return Refused(status, phase_ == Phase::kDemoteThere ? kNotDemotedThere : "");
 }
 
 }  // namespace addons

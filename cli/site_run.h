@@ -20,6 +20,9 @@ enum class SiteState {
   kRefused,  // it ended with an error that a repetition does not change
 };
 
+/// Begins the message of one whose demotion on the other site was refused.
+inline constexpr char kNotDemotedThere[] = "not demoted on the other site: ";
+
 /// How far one volume or group is.
 struct SiteProgress {
   SiteState state = SiteState::kNotBegun;

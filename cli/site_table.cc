@@ -8,8 +8,13 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "cli/count_reasons.h"
+#include "cli/many_rows.h"
+#include "cli/streams.h"
+#include "rpc/text.h"
 
 namespace addons {
 namespace {
@@ -45,6 +50,34 @@ std::string MessageOf(const SiteRow& row) {
   return row.progress.message.empty() ? row.item.reason : row.progress.message;
 }
 
+/// What a person does about it; empty: nothing.
+std::string RemedyOf(const SiteRow& row) {
+  const int rank = Rank(row);
+  if (rank >= 4) return "";
+  if (rank >= 2) return "run the same command again, which goes on with it";
+  if (row.item.group) {
+    return absl::StrCat("rbd-addons explain --group ", row.item.id);
+  }
+  if (row.item.images.empty()) return "";
+  return absl::StrCat("rbd-addons ", row.item.id.empty() ? "adopt" : "explain",
+                      " ", CleanLine(row.item.images.front(), kMaxShownName));
+}
+
+Reasoned ReasonOf(const SiteRow& row) {
+  std::string kind = ResultOf(row);
+  const std::string message = MessageOf(row);
+  // Which is cut off with the object that follows it.
+  if (absl::StartsWith(message, kNotDemotedThere)) {
+    absl::string_view there = kNotDemotedThere;
+    there.remove_suffix(2);
+    absl::StrAppend(&kind, ", ", there);
+  }
+  std::vector<std::string> objects = row.item.images;
+  objects.push_back(row.item.id);
+  objects.push_back(row.item.id_there);
+  return {row.item.name, message, kind, RemedyOf(row), std::move(objects)};
+}
+
 std::string Painted(const SiteRow& row, const std::string& result,
                     const Palette& palette) {
   const int rank = Rank(row);
@@ -53,7 +86,7 @@ std::string Painted(const SiteRow& row, const std::string& result,
 }
 
 /// The lines in columns, the heading first; ids in the wide form only.
-std::string InColumns(const std::vector<SiteRow>& rows,
+std::string InColumns(const std::vector<const SiteRow*>& rows,
                       const std::vector<Cells>& lines,
                       const std::array<size_t, kColumns>& widths,
                       const Palette& palette, bool wide) {
@@ -64,7 +97,7 @@ std::string InColumns(const std::vector<SiteRow>& rows,
       const std::string& cell = lines[line].at(i);
       // Without the heading.
       absl::StrAppend(&text, line > 0 && i == 0
-                                 ? Painted(rows[line - 1], cell, palette)
+                                 ? Painted(*rows[line - 1], cell, palette)
                                  : cell);
       if (i + 1 == kColumns) break;
       text.append(widths.at(i) - cell.size() + 2, ' ');
@@ -114,10 +147,20 @@ std::string ProgressLine(const std::vector<SiteProgress>& items) {
 std::string SiteTable(std::vector<SiteRow> rows, const Palette& palette,
                       bool wide) {
   Sort(rows);
+  std::vector<Reasoned> reasons;
+  reasons.reserve(rows.size());
+  for (const SiteRow& row : rows) reasons.push_back(ReasonOf(row));
+  const SelectedRows selected =
+      SelectRows(reasons, wide ? Listing::kAll : Listing::kCounted,
+                 "the same command with -o wide");
   std::vector<Cells> lines = {{"RESULT", "ROLE HERE", "NAME", "ID", "MESSAGE"}};
+  std::vector<const SiteRow*> listed;
   size_t done = 0;
-  for (const SiteRow& row : rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const SiteRow& row = rows[i];
     done += IsDone(row) ? 1 : 0;
+    if (!selected.listed[i]) continue;
+    listed.push_back(&row);
     lines.push_back(
         {ResultOf(row), row.role, row.item.name, row.item.id, MessageOf(row)});
   }
@@ -128,8 +171,10 @@ std::string SiteTable(std::vector<SiteRow> rows, const Palette& palette,
       widths.at(i) = std::max(widths.at(i), line.at(i).size());
     }
   }
-  std::string text = InColumns(rows, lines, widths, palette, wide);
+  std::string text = absl::StrCat(
+      selected.counted, InColumns(listed, lines, widths, palette, wide));
   absl::StrAppend(&text, done, " of ", rows.size(), " done\n");
+  if (listed.size() <= kMostListed) return text;
   // What stands above has scrolled away.
   std::map<std::string, std::vector<Reasoned>> others;  // by result
   for (const SiteRow& row : rows) {
@@ -137,7 +182,6 @@ std::string SiteTable(std::vector<SiteRow> rows, const Palette& palette,
       others[ResultOf(row)].push_back({row.item.name, MessageOf(row)});
     }
   }
-  if (rows.size() <= kMostListed) return text;
   for (const auto& [result, all] : others) {
     absl::StrAppend(&text, result, ":\n", CountReasons(all));
   }

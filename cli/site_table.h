@@ -29,7 +29,7 @@ bool IsDone(const SiteRow& row);
 std::string ProgressLine(const std::vector<SiteProgress>& items);
 
 /// One line for each, trouble first, and the numbers; with `wide` ids beside
-/// names.
+/// names, and all rows: see SelectRows() for many of one reason.
 std::string SiteTable(std::vector<SiteRow> rows, const Palette& palette = {},
                       bool wide = false);
 

@@ -61,10 +61,12 @@ void StartOne(const TestCommand& command, Streams& streams,
       FormatUtc(absl::FromUnixSeconds(test.digested_time())), "\n",
       "  volume  ", CleanLine(test.volume_id(), kMaxShownText), "\n",
       "  image   ", CleanLine(test.image(), kMaxShownText), "\n",
-      "in Kubernetes: rbd-addons test manifest ", tested->id,
+      "in Kubernetes: rbd-addons test manifest ",
+      TypedName(tested->id, streams),
       " --claim-namespace NAMESPACE --secret NAMESPACE/NAME | kubectl apply -f "
       "-\n",
-      "to end it:     rbd-addons test stop ", tested->id, "\n");
+      "to end it:     rbd-addons test stop ", TypedName(tested->id, streams),
+      "\n");
   if (started.not_cleared_bytes() > 0) {
     absl::StrAppend(
         &tested->text,
@@ -181,9 +183,10 @@ int Manifest(const TestCommand& command, Streams& streams) {
       }
     }
     if (wanted == nullptr || wanted->state() != admin_pb::TestFailover::READY) {
-      streams.err << VolumeText(id)
-                  << " has no test that is ready; `rbd-addons "
-                     "test start` makes one\n";
+      const std::string name = TypedName(id, streams);
+      streams.err << VolumeText(name)
+                  << " has no test that is ready; `rbd-addons test start "
+                  << name << "` makes one\n";
       first = kWouldNotWork;
       continue;
     }

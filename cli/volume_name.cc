@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "cli/repeated_call.h"
 #include "rbdaddons/admin.pb.h"
 #include "rpc/text.h"
@@ -41,6 +42,13 @@ std::string TypedName(const std::string& id, const Streams& streams) {
   const auto typed = streams.typed_names.find(id);
   return CleanLine(typed == streams.typed_names.end() ? id : typed->second,
                    kMaxShownName);
+}
+
+std::string WithTypedNames(std::string text, const Streams& streams) {
+  for (const auto& [id, name] : streams.typed_names) {
+    absl::StrReplaceAll({{id, name}}, &text);
+  }
+  return text;
 }
 
 int FindVolumeIds(const VolumeNames& names,

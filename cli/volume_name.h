@@ -32,6 +32,9 @@ struct VolumeNames {
 /// text.
 std::string TypedName(const std::string& id, const Streams& streams);
 
+/// `text` with what the person has typed in the place of ids.
+std::string WithTypedNames(std::string text, const Streams& streams);
+
 /// Makes ids of those of `volumes` that are names, as the daemon finds them,
 /// and says each on the error stream; TypedName() knows them from then on.
 /// Blocks. The exit code: 0, or that of what it has printed: then nothing may

@@ -66,17 +66,19 @@ class ClusterCheck {
         entry_(entry),
         report_(std::move(object)) {}
 
-  /// Empty where the cluster left a question unanswered.
+  /// Empty where the cluster left a question unanswered, or answers this client
+  /// no more.
   std::vector<MirroredPlace> mirrored() {
-    return report_.silent() ? std::vector<MirroredPlace>()
-                            : std::move(mirrored_);
+    return report_.silent() || report_.blocklisted()
+               ? std::vector<MirroredPlace>()
+               : std::move(mirrored_);
   }
   /// No monitor answers: that is a problem, and all that is said of it.
   bool monitors_silent() const { return monitors_silent_; }
 
   Findings Run(absl::Time now) {
     Look(now);
-    report_.FoldNotAsked();
+    report_.FoldConsequences();
     return report_.Take();
   }
 
@@ -129,11 +131,12 @@ class ClusterCheck {
     CheckOptions();
     bool mirrored = false;
     for (const RbdPool& pool : map->pools) mirrored |= CheckPool(pool);
-    CheckSnapTrim(*map, mirrored);
-    if (!mirrored) {
+    CheckSnapTrim(*map, mirrored || pool_unseen_);
+    // One that could not be looked at may be: that is said of it.
+    if (!mirrored && !pool_unseen_) {
       Note(
           "mirror.pools", FindingVerdict::kWarning, object(),
-          "no pool that could be looked at is mirrored image by image",
+          "no pool is mirrored image by image",
           absl::StrCat(
               "where volumes are to be replicated: rbd mirror pool enable POOL",
               entry_.rados_namespace.empty() ? "" : "/", entry_.rados_namespace,
@@ -226,7 +229,7 @@ class ClusterCheck {
   /// A copy reads as zeros what an image's snapshot shares with a removed one
   /// that is not trimmed (docs/ceph-faults.md). Data pools are not for RBD
   /// alone, so all pools count.
-  void CheckSnapTrim(const OsdMapView& map, bool mirrored) {
+  void CheckSnapTrim(const OsdMapView& map, bool maybe_mirrored) {
     uint64_t left = 0;
     for (const auto& [pool, snapshots] : map.untrimmed) left += snapshots;
     const std::string removed = absl::StrCat(
@@ -244,7 +247,7 @@ class ClusterCheck {
       return;
     }
     Note("cluster.snaptrim",
-         mirrored ? FindingVerdict::kProblem : FindingVerdict::kWarning,
+         maybe_mirrored ? FindingVerdict::kProblem : FindingVerdict::kWarning,
          object(),
          absl::StrCat("the flag nosnaptrim is set, so space of removed "
                       "snapshots is not given back, and a copy of an image "
@@ -330,31 +333,24 @@ class ClusterCheck {
                      report_.cluster());
     const auto unseen = [&](const char* id, const absl::Status& status) {
       Note(id, Heard(status), object, std::string(status.message()),
-           ClusterReport::RemedyFor(
-               status,
-               absl::StrCat(
-                   "look at the pool with rbd mirror pool info, as this "
-                   "user; what it may not it needs for whatever "
-                   "replicates volumes of it: give it the OSD capability "
-                   "profile rbd pool=",
-                   rbd_pool.name)));
+           absl::StrCat("look at the pool with rbd mirror pool info, as this "
+                        "user; what it may not it needs for whatever "
+                        "replicates volumes of it: give it the OSD capability "
+                        "profile rbd pool=",
+                        rbd_pool.name));
     };
-    if (silent()) {
-      unseen("mirror.mode", NotAsked());
+    const auto unknown = [&](const absl::Status& status) {
+      unseen("mirror.mode", status);
+      pool_unseen_ = true;
       return false;
-    }
+    };
+    if (silent()) return unknown(NotAsked());
     const auto pool = cluster_->OpenPool(rbd_pool.id, name, Access::kRead);
-    if (!pool.ok()) {
-      unseen("mirror.mode", pool.status());
-      return false;
-    }
+    if (!pool.ok()) return unknown(pool.status());
     const auto mode = (*pool)->MirrorMode();
     // A pool without the entry's namespace is not for it.
     if (absl::IsNotFound(mode.status()) && !name.empty()) return false;
-    if (!mode.ok()) {
-      unseen("mirror.mode", mode.status());
-      return false;
-    }
+    if (!mode.ok()) return unknown(mode.status());
     if (*mode == PoolMirrorMode::kDisabled) return false;
     if (*mode != PoolMirrorMode::kImage) {
       Note("mirror.mode", FindingVerdict::kProblem, object,
@@ -480,6 +476,7 @@ class ClusterCheck {
   ClusterReport report_;
   std::vector<MirroredPlace> mirrored_;
   bool monitors_silent_ = false;
+  bool pool_unseen_ = false;  // whether one is mirrored, at least
 };
 
 }  // namespace

@@ -29,7 +29,9 @@ struct MirroredPlace {
 /// (check_changes.h). Blocks, bounded by the daemon's timeouts for a question:
 /// once one got no answer, the others are not asked, and one finding names
 /// them. That no monitor answers is a problem. Adds the mirrored pools to
-/// `mirrored`, but none of a cluster that left a question unanswered.
+/// `mirrored`, but none of a cluster that left a question unanswered or has
+/// this client on its blocklist. Of such a client, too, one finding names what
+/// it could not see.
 Findings CheckCluster(ClusterProvider& clusters, const ClusterConfig& config,
                       const ClusterEntry& entry, const CephUserRef& user,
                       const Clock& clock, std::vector<MirroredPlace>* mirrored);

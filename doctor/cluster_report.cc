@@ -1,5 +1,6 @@
 #include "doctor/cluster_report.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "ceph/errors.h"
 #include "ceph/retry_when_blocklisted.h"
 
@@ -20,22 +22,37 @@ absl::Status ClusterReport::NotAsked() {
       "not asked, because the cluster left another question unanswered");
 }
 
-void ClusterReport::FoldNotAsked() {
-  Findings asked;
-  std::vector<std::string> not_asked;
+void ClusterReport::FoldConsequences() {
+  const std::string not_asked(NotAsked().message());
+  Fold({not_asked}, "cluster.not-asked", not_asked,
+       "mend what is above, and ask again");
+  Fold(blocklisted_, "cluster.not-seen",
+       "not seen, because this daemon's client is on the blocklist",
+       "take this client from the blocklist, and ask again");
+}
+
+void ClusterReport::Fold(const std::set<std::string>& messages, std::string id,
+                         absl::string_view why, std::string remedy) {
+  Findings others;
+  std::vector<std::string> folded;
   for (Finding& finding : findings_) {
-    if (finding.verdict == FindingVerdict::kUnclear &&
-        absl::StrContains(finding.seen, NotAsked().message())) {
-      not_asked.push_back(std::move(finding.id));
-    } else {
-      asked.push_back(std::move(finding));
+    const bool follows =
+        finding.verdict == FindingVerdict::kUnclear &&
+        std::any_of(messages.begin(), messages.end(),
+                    [&finding](const std::string& message) {
+                      return absl::StrContains(finding.seen, message);
+                    });
+    if (!follows) {
+      others.push_back(std::move(finding));
+    } else if (std::find(folded.begin(), folded.end(), finding.id) ==
+               folded.end()) {
+      folded.push_back(std::move(finding.id));
     }
   }
-  findings_ = std::move(asked);
-  if (not_asked.empty()) return;
-  Note("cluster.not-asked", FindingVerdict::kUnclear, cluster_,
-       absl::StrCat(NotAsked().message(), ": ", absl::StrJoin(not_asked, ", ")),
-       "mend what is above, and ask again");
+  findings_ = std::move(others);
+  if (folded.empty()) return;
+  Note(std::move(id), FindingVerdict::kUnclear, cluster_,
+       absl::StrCat(why, ": ", absl::StrJoin(folded, ", ")), std::move(remedy));
 }
 
 void ClusterReport::Note(std::string id, FindingVerdict verdict,
@@ -49,18 +66,15 @@ void ClusterReport::Note(std::string id, FindingVerdict verdict,
 FindingVerdict ClusterReport::Heard(const absl::Status& status) {
   silent_ |= absl::IsDeadlineExceeded(status) || CephErrno(status) == ETIMEDOUT;
   if (status.ok()) return FindingVerdict::kOk;
-  if (SaysBlocklisted(status) && !std::exchange(blocklisted_, true)) {
-    Note("cluster.blocklisted", FindingVerdict::kProblem, cluster_,
-         kBlocklistedWords, kBlocklistedRemedy);
+  if (SaysBlocklisted(status)) {
+    if (!blocklisted()) {
+      Note("cluster.blocklisted", FindingVerdict::kProblem, cluster_,
+           kBlocklistedWords, kBlocklistedRemedy);
+    }
+    blocklisted_.emplace(status.message());
   }
   return RefusesUser(status) ? FindingVerdict::kProblem
                              : FindingVerdict::kUnclear;
-}
-
-std::string ClusterReport::RemedyFor(const absl::Status& status,
-                                     std::string remedy) {
-  if (!SaysBlocklisted(status)) return remedy;
-  return "take this client from the blocklist, and ask again";
 }
 
 void ClusterReport::Ask(std::string id, const std::string& object,
@@ -83,8 +97,7 @@ void ClusterReport::Ask(std::string id, const std::string& object,
                           status.message());
       break;
   }
-  Note(std::move(id), verdict, object, std::move(seen),
-       RemedyFor(status, std::move(remedy)));
+  Note(std::move(id), verdict, object, std::move(seen), std::move(remedy));
 }
 
 }  // namespace addons

@@ -168,6 +168,12 @@ TEST_F(AuditTest, ManyOfOneReasonAreListedInTheWideFormAlone) {
   EXPECT_EQ(Audit({"--repair"}, "schedules"), 64);
   EXPECT_THAT(err_.str(), AllOf(HasSubstr("counted:\n  21: "),
                                 HasSubstr("//1230gone: remove the schedule")));
+  // And of what has come of it the first ones are listed.
+  EXPECT_EQ(Audit({"--repair", "--yes"}, "schedules"), 0) << err_.str();
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("counted:\n  21: done: remove the schedule"),
+                    HasSubstr("\ndone  "), HasSubstr("//1212gone: remove"),
+                    Not(HasSubstr("//1213gone"))));
 }
 
 TEST_F(AuditTest, TheDaemonRepairsWhatWasShownAndAgreedTo) {

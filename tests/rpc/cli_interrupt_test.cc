@@ -170,6 +170,16 @@ TEST_F(CliInterruptTest, WhatHasChangedNothingEnds) {
   server_.Release();
 }
 
+TEST_F(CliInterruptTest, WhatEndsIsNamedAsItWasTyped) {
+  server_.Hold("rbd.mirror_image_status_get");
+  server_.Start();
+  const std::string name = absl::StrCat("replicapool/", server_.image);
+  EXPECT_EQ(Interrupted({"demote", name}), kCliInterrupted);
+  EXPECT_THAT(err_.str(), HasSubstr(absl::StrCat(
+                              "nothing goes on with volume '", name, "'")));
+  server_.Release();
+}
+
 TEST_F(CliInterruptTest, AQuestionIsInterrupted) {
   server_.Hold("rbd_mirror_image_get_info");
   server_.Start();

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <chrono>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "cli/streams.h"
+#include "cli/volume_name.h"
 #include "tests/rpc/cli_fixture.h"
 
 namespace addons::testing {
@@ -157,6 +159,30 @@ TEST_F(CliTypedNamesTest, VerbsShowWhatWasTypedAndIdsOnlyWhereTheyAreWide) {
        0,
        "\ngroup vgrcontent-1 (2 members)\n",
        "\ngroup vgrcontent-1, " + server_.group_id + " (2 members)\n"},
+      {{"point", "list", one_},
+       0,
+       "volume " + one_ +
+           " has no points on this site; where it is primary `rbd-addons "
+           "point create " +
+           one_ + "` makes one\n",
+       ""},
+      {{"point", "remove", one_, "night"},
+       0,
+       "volume " + one_ + " has no point night; `rbd-addons point list " +
+           one_ + "` shows",
+       ""},
+      {{"test", "manifest", two_, "--claim-namespace", "drill", "--secret",
+        "rook-ceph/node"},
+       9,
+       "volume '" + two_ +
+           "' has no test that is ready; `rbd-addons test start " + two_ +
+           "` makes one\n",
+       ""},
+      {{"point", "create", one_, "--name", "night"}, 0, "point night is", ""},
+      {{"point", "remove", one_, "night"},
+       0,
+       "point night of volume " + one_ + " is removed\n",
+       ""},
       {{"disable", two_},
        kCliUsage,
        "volume '" + two_ + "': type yes",
@@ -174,6 +200,26 @@ TEST_F(CliTypedNamesTest, VerbsShowWhatWasTypedAndIdsOnlyWhereTheyAreWide) {
     EXPECT_EQ(Run(wide, one.says), one.code) << err_.str();
     EXPECT_THAT(Shown(), HasSubstr(one.shows_wide));
   }
+}
+
+// What is to be typed next has the name, too.
+TEST_F(CliTypedNamesTest, ATestNamesItsVolumeAsItWasTyped) {
+  server_.Start();
+  ASSERT_EQ(Run({"point", "create", one_, "--name", "night"}), 0) << err_.str();
+  EXPECT_EQ(Run({"test", "start", one_}), 0) << err_.str();
+  EXPECT_THAT(out_.str(),
+              AllOf(HasSubstr("rbd-addons test manifest " + one_ + " --claim"),
+                    HasSubstr("rbd-addons test stop " + one_ + "\n")));
+}
+
+TEST(TypedNamesTest, StandInThePlaceOfIds) {
+  std::istringstream in;
+  std::ostringstream out;
+  Streams streams(in, out, out);
+  EXPECT_EQ(WithTypedNames("volume 'id-1'", streams), "volume 'id-1'");
+  streams.typed_names = {{"id-1", "pvc-1"}};
+  EXPECT_EQ(WithTypedNames("volume 'id-1' and 'id-2'", streams),
+            "volume 'pvc-1' and 'id-2'");
 }
 
 TEST_F(CliNamesTest, WhatIsNowhereIsNotFoundWhereItWasLookedFor) {

@@ -314,9 +314,46 @@ TEST_F(DoctorTest, ThatTheClientIsOnTheBlocklistIsAProblem) {
               HasSubstr("somebody has fenced this node"));
   EXPECT_THAT(found.Of("cluster.blocklisted", "remedy"),
               HasSubstr("ceph osd blocklist ls"));
-  EXPECT_EQ(found.Verdict("mirror.mode"), "UNCLEAR");
-  EXPECT_THAT(found.Of("mirror.mode", "remedy"),
+}
+
+// What could not be seen is named in one line, and nothing follows from it.
+TEST_F(DoctorTest, WhatAClientOnTheBlocklistCannotSeeIsOneLine) {
+  server_.a.AddPool(9, "other");
+  Start();
+  EXPECT_EQ(Json().Verdict("mirror.pools"), "");
+  FailCalls("rbd_mirror_mode_get", ESHUTDOWN);
+  Found found = Json();
+  EXPECT_EQ(found.exit_code, kWouldNotWork);
+  EXPECT_EQ(found.Verdict("mirror.pools"), "") << found.text;
+  EXPECT_EQ(found.Verdict("mirror.mode"), "") << found.text;
+  EXPECT_EQ(found.Verdict("cluster.not-seen"), "UNCLEAR") << found.text;
+  EXPECT_THAT(found.Of("cluster.not-seen", "seen"),
+              EndsWith("is on the blocklist: mirror.mode"));
+  EXPECT_THAT(found.Of("cluster.not-seen", "remedy"),
               HasSubstr("from the blocklist"));
+  // The same where only what comes later is not seen.
+  FailCalls("rbd_mirror_image_global_status_list", ESHUTDOWN);
+  found = Json();
+  EXPECT_EQ(found.Verdict("cluster.blocklisted"), "PROBLEM") << found.text;
+  EXPECT_EQ(found.Verdict("mirror.mode"), "OK");
+  EXPECT_EQ(found.Verdict("mirror.daemon"), "");
+  EXPECT_THAT(found.Of("cluster.not-seen", "seen"), HasSubstr("mirror.daemon"));
+  for (const auto& finding : found.findings) {
+    EXPECT_FALSE(absl::StartsWith(finding.value("id", ""), "schedule."))
+        << found.text;
+  }
+}
+
+// That no pool is mirrored is said where all were seen.
+TEST_F(DoctorTest, APoolThatIsNotSeenMayBeMirrored) {
+  Start();
+  for (const int error : {EPERM, EIO, ETIMEDOUT}) {
+    FailCalls("rbd_mirror_mode_get", error);
+    const Found found = Json();
+    EXPECT_EQ(found.Verdict("mirror.pools"), "") << found.text;
+    EXPECT_EQ(found.Verdict("mirror.mode"),
+              error == EPERM ? "PROBLEM" : "UNCLEAR");
+  }
 }
 
 TEST_F(DoctorTest, AClusterThatStopsAnsweringIsNotAskedOn) {
@@ -765,6 +802,13 @@ TEST_F(CheckClusterTest, ThatRemovedSnapshotsAreNotTrimmedIsNamed) {
   EXPECT_THAT(off.seen, AllOf(HasSubstr("flag nosnaptrim is set"),
                               HasSubstr("3 removed snapshots are not")));
   EXPECT_THAT(off.remedy, HasSubstr("ceph osd unset nosnaptrim"));
+  // A pool that is not seen may be mirrored.
+  world_.SetCallHook([](absl::string_view, absl::string_view call, bool) {
+    return call == "rbd_mirror_mode_get" ? ESHUTDOWN : 0;
+  });
+  EXPECT_EQ(seen("sortbitwise,nosnaptrim", three).verdict,
+            FindingVerdict::kProblem);
+  world_.SetCallHook(nullptr);
   // Seconds after a snapshot was removed that is so in any cluster.
   const Finding busy = seen("sortbitwise", three);
   EXPECT_EQ(busy.verdict, FindingVerdict::kOk);

@@ -186,11 +186,15 @@ TEST(ReadSinceTest, ADurationOrATime) {
   const absl::Time now = absl::FromUnixSeconds(1795143600);
   EXPECT_EQ(*ReadSince("2h", now), now - absl::Hours(2));
   EXPECT_EQ(*ReadSince("90m", now), now - absl::Minutes(90));
+  // As status shows ages.
+  EXPECT_EQ(*ReadSince("5d4h", now), now - absl::Hours(124));
+  EXPECT_EQ(*ReadSince("2d", now), now - absl::Hours(48));
   EXPECT_EQ(*ReadSince("2026-11-20T03:00:00Z", now), now);
   EXPECT_EQ(*ReadSince("2026-11-20 03:00:00", now), now);
   EXPECT_EQ(*ReadSince("2026-11-20T04:00:00+01:00", now), now);
   EXPECT_EQ(*ReadSince("2026-11-20", now), now - absl::Hours(3));
-  for (const char* const wrong : {"", "-2h", "soon", "2026", "0s"}) {
+  for (const char* const wrong : {"", "-2h", "soon", "2026", "0s", "d", "0d",
+                                  "-1d", "2d0s", "5d soon", "99999d"}) {
     EXPECT_FALSE(ReadSince(wrong, now).ok()) << wrong;
   }
 }

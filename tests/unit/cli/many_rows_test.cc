@@ -261,6 +261,49 @@ TEST(ManyRowsTest, AuditCounts) {
               HasSubstr("  do: rbd flatten pool/v24x\n"));
 }
 
+TEST(ManyRowsTest, RepairsAreCounted) {
+  admin_pb::RepairPoolResponse done;
+  const auto add = [&done](size_t count, admin_pb::Repair::Outcome outcome,
+                           const std::string& text) {
+    for (size_t i = 0; i < count; ++i) {
+      admin_pb::Repair& repair = *done.add_repairs();
+      repair.set_object(NameOfRow(i));
+      repair.set_repair(absl::StrCat("free the name ", NameOfRow(i)));
+      repair.set_outcome(outcome);
+      repair.set_text(text);
+    }
+  };
+  add(20, admin_pb::Repair::FAILED, "not permitted");
+  EXPECT_THAT(RepairsText(done),
+              AllOf(StartsWith("failed  pool/v0x: free the name pool/v0x: not "
+                               "permitted\n"),
+                    HasSubstr("failed  pool/v19x: ")));
+  done.Clear();
+  add(25, admin_pb::Repair::FAILED, "not permitted");
+  add(21, admin_pb::Repair::DONE, "");
+  add(1, admin_pb::Repair::NOT_NEEDED, "it is not found any more");
+  const std::string text = RepairsText(done);
+  EXPECT_THAT(text,
+              StartsWith("more than 20 of one reason are counted:\n"
+                         "  25: failed: free the name pool/v0x: not permitted "
+                         "(as the first of pool/v0x, pool/v1x, pool/v2x and 22 "
+                         "more)\n"
+                         "    do: mend what it says, then run the same command "
+                         "again\n"
+                         "  21: done: free the name pool/v0x (as the first of "
+                         "pool/v0x, pool/v1x, pool/v2x and 18 more)\n"
+                         "  the first 3 of each are listed; -o wide lists all\n"
+                         "failed  pool/v0x: "));
+  EXPECT_THAT(text, AllOf(HasSubstr("\ndone  pool/v2x: "),
+                          Not(HasSubstr(" pool/v3x: ")),
+                          EndsWith("not needed  pool/v0x: free the name "
+                                   "pool/v0x: it is not found any more\n")));
+  EXPECT_THAT(
+      RepairsText(done, Listing::kAll),
+      AllOf(HasSubstr("\nfailed  pool/v24x: "),
+            HasSubstr("\ndone  pool/v20x: "), Not(HasSubstr("-o wide"))));
+}
+
 SitePlan PlanOfMany(bool asks) {
   SitePlan plan;
   plan.verb = SiteVerb::kFailover;

@@ -64,21 +64,94 @@ TEST(SiteTableTest, IdsAreForTheWideForm) {
             HasSubstr("  bad    id-bad    no\n")));
 }
 
-TEST(SiteTableTest, ManyAreCountedByReasonAtTheEnd) {
+/// 30 that are in use, and one that has no peer.
+std::vector<SiteRow> ManyRows() {
   std::vector<SiteRow> rows;
   for (int i = 0; i < 30; ++i) {
     rows.push_back(Row(absl::StrCat("a", i), SiteAction::kPromote,
                        SiteState::kRefused,
                        absl::StrCat("image 'p/i' (volume '", i,
                                     "'): in use since ", i, " s")));
+    rows.back().item.images = {absl::StrCat("p/a", i)};
   }
   rows.push_back(Row("b", SiteAction::kLeave, SiteState::kNotBegun, "no peer"));
+  return rows;
+}
+
+TEST(SiteTableTest, ManyOfOneReasonAreCountedFirst) {
+  std::vector<SiteRow> rows = ManyRows();
+  const std::string table = SiteTable(rows);
+  EXPECT_THAT(table,
+              StartsWith("more than 20 of one reason are counted:\n"
+                         "  30: refused: in use since 0 s (as the first of "
+                         "a0, a1, a2 and 27 more)\n"
+                         "    do, for a0: rbd-addons explain p/a0\n"
+                         "  the first 3 of each are listed; the same command "
+                         "with -o wide lists all\n"
+                         "RESULT "));
+  EXPECT_THAT(table,
+              AllOf(HasSubstr("\nleft alone "), HasSubstr("  a2  "),
+                    Not(HasSubstr("  a3  ")), EndsWith("s\n0 of 31 done\n")));
+  rows.erase(rows.begin(), rows.begin() + 10);
   EXPECT_THAT(SiteTable(rows),
-              EndsWith("0 of 31 done\nleft alone:\n  1: no peer (b)\n"
-                       "refused:\n  30: in use since 0 s (a0, a1, a2 and 27 "
-                       "more)\n"));
-  rows.resize(5);
-  EXPECT_THAT(SiteTable(rows), EndsWith("0 of 5 done\n"));
+              AllOf(StartsWith("RESULT "), HasSubstr("  a29  "),
+                    EndsWith("refused:\n  20: in use since 10 s (a10, a11, "
+                             "a12 and 17 more)\n")));
+}
+
+TEST(SiteTableTest, TheWideFormListsAllAndCountsAtTheEndToo) {
+  EXPECT_THAT(SiteTable(ManyRows(), {}, /*wide=*/true),
+              AllOf(StartsWith("more than 20 of one reason are counted:\n  30: "
+                               "refused: "),
+                    HasSubstr("  a3    id-a3   "), HasSubstr("  a29   id-a29"),
+                    Not(HasSubstr("-o wide")),
+                    EndsWith("0 of 31 done\nleft alone:\n  1: no peer (b)\n"
+                             "refused:\n  30: in use since 0 s (a0, a1, a2 "
+                             "and 27 more)\n")));
+  EXPECT_THAT(SiteJson(ManyRows(), {})["items"].size(), 31);
+}
+
+TEST(SiteTableTest, EachResultHasItsNextStep) {
+  const auto counted = [](SiteAction action, SiteState state, bool group,
+                          bool known) {
+    std::vector<SiteRow> rows;
+    for (int i = 0; i < 21; ++i) {
+      rows.push_back(Row(absl::StrCat("a", i, "x"), action, state, "why"));
+      rows.back().item.group = group;
+      if (!known) rows.back().item.id.clear();
+      rows.back().item.images = {absl::StrCat("p/a", i, "x")};
+    }
+    return SiteTable(rows);
+  };
+  constexpr SiteAction kLeave = SiteAction::kLeave;
+  constexpr SiteAction kPromote = SiteAction::kPromote;
+  EXPECT_THAT(counted(kLeave, SiteState::kNotBegun, false, true),
+              HasSubstr("do, for a0x: rbd-addons explain p/a0x\n"));
+  EXPECT_THAT(counted(kLeave, SiteState::kNotBegun, false, false),
+              HasSubstr("do, for a0x: rbd-addons adopt p/a0x\n"));
+  EXPECT_THAT(counted(kPromote, SiteState::kRefused, true, true),
+              HasSubstr("do, for a0x: rbd-addons explain --group id-a0x\n"));
+  for (const SiteState state : {SiteState::kWaiting, SiteState::kNotBegun}) {
+    EXPECT_THAT(counted(kPromote, state, false, true),
+                HasSubstr("do: run the same command again, which goes on "
+                          "with it\n"));
+  }
+  EXPECT_THAT(counted(kPromote, SiteState::kDone, false, true),
+              AllOf(HasSubstr("  21: done: why ("), Not(HasSubstr("  do"))));
+}
+
+TEST(SiteTableTest, WhatWasRefusedOnTheOtherSiteIsCountedApart) {
+  std::vector<SiteRow> rows;
+  for (int i = 0; i < 42; ++i) {
+    rows.push_back(Row(absl::StrCat("a", i), SiteAction::kDemoteThere,
+                       SiteState::kRefused,
+                       absl::StrCat(i < 21 ? kNotDemotedThere : "",
+                                    "image 'p/i' (volume 'v'): in use")));
+  }
+  EXPECT_THAT(SiteTable(rows),
+              AllOf(HasSubstr("\n  21: refused, not demoted on the other site: "
+                              "in use (a0, "),
+                    HasSubstr("\n  21: refused: in use (a21, ")));
 }
 
 TEST(SiteTableTest, JsonHasTheSame) {
