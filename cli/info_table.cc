@@ -6,7 +6,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "base/utc.h"
 #include "cli/aligned_table.h"
 #include "cli/flag_names.h"

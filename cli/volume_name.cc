@@ -1,7 +1,6 @@
 #include "cli/volume_name.h"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"

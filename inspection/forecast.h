@@ -1,7 +1,6 @@
 #ifndef ADDONS_INSPECTION_FORECAST_H_
 #define ADDONS_INSPECTION_FORECAST_H_
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
