@@ -5,7 +5,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "replication/decide/next.h"
 #include "replication/decide/wait_clock.h"
 
@@ -19,9 +18,6 @@ enum class Verdict {
   kRefuses,  // it would not
   kUnclear,  // what it takes to know was not seen
 };
-
-/// "works", "waits" and the like.
-absl::string_view Name(Verdict verdict);
 
 /// What a verb would answer.
 struct Forecast {

@@ -612,7 +612,7 @@ TEST_F(ExplainTest, ASilentClusterIsUnclear) {
   const Explanation explained = Explain(on_b_);
   EXPECT_THAT(explained.forecasts, SizeIs(7));
   for (const VerbForecast& one : explained.forecasts) {
-    EXPECT_EQ(Name(one.forecast.verdict), Name(Verdict::kUnclear)) << one.verb;
+    EXPECT_EQ(one.forecast.verdict, Verdict::kUnclear) << one.verb;
   }
 }
 
