@@ -92,9 +92,7 @@ int RunInfoTable(const ReplicationCommand& command,
     ordered_json item = {{command.group ? "volume_group_id" : "volume_id", id}};
     pb::GetVolumeReplicationInfoRequest request = RequestFor(command, id);
     pb::GetVolumeReplicationInfoResponse info;
-    absl::Status called =
-        AskWithSecrets(command.endpoint, command.timeout, command.secrets,
-                       request, info, streams);
+    absl::Status called = AskWithSecrets(command, request, info, streams);
     if (called.ok()) {
       auto fields = JsonOf(info);
       called = fields.status();
