@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/clock.h"
 #include "rbdaddons/admin.grpc.pb.h"
 #include "rpc/unary_call.h"
 #include "watch/watch_snapshot.h"

@@ -2,14 +2,12 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "base/json.h"
 #include "rpc/redact.h"
 

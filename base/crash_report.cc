@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <ctime>
 
 #include "absl/debugging/symbolize.h"

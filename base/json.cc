@@ -10,10 +10,6 @@ json ParseJson(absl::string_view text,
                      /*allow_exceptions=*/false);
 }
 
-json ParseJsonOrThrow(absl::string_view text) {
-  return json::parse(text.begin(), text.end());
-}
-
 std::string JsonText(const json& value) { return value.dump(); }
 
 std::string ReplacedJsonText(const json& value) {

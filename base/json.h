@@ -17,9 +17,6 @@ nlohmann::json ParseJson(
     absl::string_view text,
     const nlohmann::json::parser_callback_t& callback = nullptr);
 
-/// json::parse(); throws json::parse_error.
-nlohmann::json ParseJsonOrThrow(absl::string_view text);
-
 /// json::dump() on one line; throws json::type_error for what is no UTF-8.
 std::string JsonText(const nlohmann::json& json);
 

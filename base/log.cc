@@ -22,7 +22,6 @@
 #include "base/crash_report.h"
 #include "base/json_log_line.h"
 #include "base/last_lines.h"
-#include "base/log_format.h"
 #include "base/log_writer.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
@@ -192,10 +191,6 @@ void OnFatalSignal(int signal, siginfo_t* info, void* context) {
 }
 
 }  // namespace
-
-absl::Status InitLog(absl::string_view level, int fd) {
-  return InitLog(level, LogFormat::kText, fd);
-}
 
 absl::Status InitLog(absl::string_view level, LogFormat format, int fd) {
   const std::string name(level);

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "base/log_format.h"
 
 namespace addons {
 
@@ -18,7 +19,8 @@ namespace addons {
 ///
 /// Who logs never waits for who reads: see LogWriter. Log().flush() waits until
 /// all is written, for two seconds at most.
-absl::Status InitLog(absl::string_view level, int fd = 2);
+absl::Status InitLog(absl::string_view level,
+                     LogFormat format = LogFormat::kText, int fd = 2);
 
 /// A process that dies of a fault or abort() lets its log be written first, for
 /// up to half a second, then its WriteCrashReport(). Once, after InitLog().

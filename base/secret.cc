@@ -3,8 +3,6 @@
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
-#include <utility>
-
 #include "absl/strings/escaping.h"
 
 namespace addons {

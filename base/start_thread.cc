@@ -29,17 +29,4 @@ std::optional<std::jthread> StartThread(const std::string& name,
   }
 }
 
-std::optional<std::jthread> StartStoppableThread(
-    const std::string& name, std::function<void(const std::stop_token&)> run) {
-  try {
-    return std::jthread(
-        [name, run = std::move(run)](const std::stop_token& stop) {
-          SetName(name);
-          run(stop);
-        });
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
-}
-
 }  // namespace addons

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -16,10 +15,6 @@ namespace addons {
 /// a limit of processes that happens. Whoever asks can always go on without.
 std::optional<std::jthread> StartThread(const std::string& name,
                                         std::function<void()> run);
-
-/// The same for a thread that learns when its std::jthread is to end.
-std::optional<std::jthread> StartStoppableThread(
-    const std::string& name, std::function<void(const std::stop_token&)> run);
 
 /// StartThread(), or what a test gives instead.
 using ThreadStarter = std::function<std::optional<std::jthread>(

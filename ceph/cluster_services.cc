@@ -4,7 +4,6 @@
 #include <array>
 #include <limits>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/escaping.h"

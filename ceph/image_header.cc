@@ -1,7 +1,6 @@
 #include "ceph/image_header.h"
 
 #include <cerrno>
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>

@@ -1,7 +1,5 @@
 #include <array>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cli/add_verbs.h"
@@ -30,20 +28,11 @@ constexpr std::array<CopyingVerbTexts, 3> kCopyingVerbs = {{
 void AddCopyingVerb(const CopyingVerbTexts& verb, Program& program) {
   const auto command = std::make_shared<CopyingCommand>();
   command->verb = verb.verb;
-  Options& options = program.options();
   CLI::App& sub = *program.app().add_subcommand(verb.name, verb.text);
   sub.add_option("id", command->ids, absl::StrCat(kVolumeText, ". Or several"))
       ->required();
-  AddVolumePlaceOptions(sub, options);
-  AddUserOptions(sub, options.secrets);
-  AddConnectionOptions(sub, options, Sockets::kAdmin);
-  program.AddVerb(sub, [&program, command](Streams& streams) {
-    AimAtAdminSocket(program.options(), *command);
-    std::vector<std::string*> volumes;
-    for (std::string& id : command->ids) volumes.push_back(&id);
-    const int code = program.FindIds(volumes, streams);
-    return code != 0 ? code : RunCopying(*command, streams);
-  });
+  AddVolumePlaceOptions(sub, program.options());
+  AddAdminVerb(program, sub, command, &RunCopying, &IdsOf);
 }
 
 }  // namespace

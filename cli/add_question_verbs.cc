@@ -1,4 +1,5 @@
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "cli/add_verbs.h"
@@ -14,16 +15,8 @@
 namespace addons {
 namespace {
 
-std::vector<std::string*> PointersTo(std::vector<std::string>& texts) {
-  std::vector<std::string*> pointers;
-  pointers.reserve(texts.size());
-  for (std::string& text : texts) pointers.push_back(&text);
-  return pointers;
-}
-
 void AddAdopt(Program& program) {
   const auto command = std::make_shared<AdoptCommand>();
-  Options& options = program.options();
   CLI::App& sub = *program.app().add_subcommand(
       "adopt",
       "Make volumes known on this site that are mirrored here and were never "
@@ -58,12 +51,7 @@ void AddAdopt(Program& program) {
       ->needs(&kms)
       ->check(CLI::IsMember({"block", "file"}));
   sub.add_flag("--yes", command->yes, "Write what is shown otherwise");
-  AddUserOptions(sub, options.secrets);
-  AddConnectionOptions(sub, options, Sockets::kAdmin);
-  program.AddVerb(sub, [&options, command](Streams& streams) {
-    AimAtAdminSocket(options, *command);
-    return RunAdopt(*command, streams);
-  });
+  AddAdminVerb(program, sub, command, &RunAdopt);
 }
 
 void AddAudit(Program& program) {
@@ -98,34 +86,21 @@ void AddAudit(Program& program) {
 
 void AddExplain(Program& program) {
   const auto command = std::make_shared<ExplainCommand>();
-  Options& options = program.options();
   CLI::App& sub = *program.app().add_subcommand(
       "explain",
       "Show all that this site knows of a volume or volume group, and what "
       "promote, demote and resync would answer now");
   sub.add_option("id", command->id, kVolumeText)->required();
-  AddVolumePlaceOptions(sub, options,
+  AddVolumePlaceOptions(sub, program.options(),
                         sub.add_flag("--group", command->group,
                                      "It is the id of a volume group"));
   AddClassParameters(sub, command->parameters);
-  AddUserOptions(sub, options.secrets);
-  AddConnectionOptions(sub, options, Sockets::kAdmin);
-  program.AddVerb(
-      sub,
-      [&program, command](Streams& streams) {
-        AimAtAdminSocket(program.options(), *command);
-        if (!command->group) {
-          const int code = program.FindIds({&command->id}, streams);
-          if (code != 0) return code;
-        }
-        return RunExplain(*command, streams);
-      },
-      Program::MayBeWatched::kYes);
+  AddAdminVerb(program, sub, command, &RunExplain, &IdOfVolume,
+               Program::MayBeWatched::kYes);
 }
 
 void AddDoctor(Program& program) {
   const auto command = std::make_shared<DoctorCommand>();
-  Options& options = program.options();
   CLI::App& sub = *program.app().add_subcommand(
       "doctor",
       "Look through the installation: files, limits, clusters, capabilities, "
@@ -141,12 +116,7 @@ void AddDoctor(Program& program) {
       ->type_name("ID")
       ->allow_extra_args(false);
   sub.add_flag("--all", command->all, "Print what is in order, too");
-  AddUserOptions(sub, options.secrets);
-  AddConnectionOptions(sub, options, Sockets::kAdmin);
-  program.AddVerb(sub, [&options, command](Streams& streams) {
-    AimAtAdminSocket(options, *command);
-    return RunDoctor(*command, streams);
-  });
+  AddAdminVerb(program, sub, command, &RunDoctor);
 }
 
 void AddGather(Program& program) {
@@ -198,17 +168,11 @@ void AddHistory(Program& program) {
   sub.add_option("--limit", command->limit, "How many of the newest are shown")
       ->capture_default_str()
       ->check(CLI::Range(1, 2000));
-  AddUserOptions(sub, program.options().secrets);
-  AddConnectionOptions(sub, program.options(), Sockets::kAdmin);
-  program.AddVerb(
-      sub,
-      [&program, command](Streams& streams) {
-        AimAtAdminSocket(program.options(), *command);
-        if (!command->id.empty() && !command->group) {
-          const int code = program.FindIds({&command->id}, streams);
-          if (code != 0) return code;
-        }
-        return RunHistory(*command, streams);
+  AddAdminVerb(
+      program, sub, command, &RunHistory,
+      [](HistoryCommand& asked) {
+        return asked.id.empty() ? std::vector<std::string*>()
+                                : IdOfVolume(asked);
       },
       Program::MayBeWatched::kYes);
 }
@@ -244,16 +208,8 @@ void AddCheckFailover(Program& program) {
                "Exit with 0 only when all would be promoted by force")
       ->excludes(&planned);
   AddClassParameters(sub, command->parameters);
-  AddUserOptions(sub, program.options().secrets);
-  AddConnectionOptions(sub, program.options(), Sockets::kAdmin);
-  program.AddVerb(
-      sub,
-      [&program, command](Streams& streams) {
-        AimAtAdminSocket(program.options(), *command);
-        const int code = program.FindIds(PointersTo(command->ids), streams);
-        return code != 0 ? code : RunCheckFailover(*command, streams);
-      },
-      Program::MayBeWatched::kYes);
+  AddAdminVerb(program, sub, command, &RunCheckFailover, &IdsOf,
+               Program::MayBeWatched::kYes);
 }
 
 void AddRescue(Program& program) {
@@ -271,13 +227,7 @@ void AddRescue(Program& program) {
       ->excludes(&keep);
   AddYes(sub, command->yes, "either");
   AddVolumePlaceOptions(sub, program.options());
-  AddUserOptions(sub, program.options().secrets);
-  AddConnectionOptions(sub, program.options(), Sockets::kAdmin);
-  program.AddVerb(sub, [&program, command](Streams& streams) {
-    AimAtAdminSocket(program.options(), *command);
-    const int code = program.FindIds({&command->id}, streams);
-    return code != 0 ? code : RunRescue(*command, streams);
-  });
+  AddAdminVerb(program, sub, command, &RunRescue, &IdOfVolume);
 }
 
 }  // namespace

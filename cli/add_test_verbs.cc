@@ -1,7 +1,6 @@
 #include <array>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "cli/add_verbs.h"
 #include "cli/durations.h"
@@ -75,12 +74,8 @@ void Add(const TestVerbTexts& verb, CLI::App& parent, Program& program) {
   AddTimeoutOption(sub, *timeout_seconds, kWaitText);
   program.AddVerb(sub, [&program, command, timeout_seconds](Streams& streams) {
     AimAtAdminSocket(program.options(), *command);
-    std::vector<std::string*> ids;
-    for (std::string& id : command->ids) ids.push_back(&id);
-    if (!ids.empty()) {
-      const int code = program.FindIds(ids, streams);
-      if (code != 0) return code;
-    }
+    const int code = program.FindIds(PointersTo(command->ids), streams);
+    if (code != 0) return code;
     command->timeout = Milliseconds(*timeout_seconds);
     return RunTestFailover(*command, streams);
   });

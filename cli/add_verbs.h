@@ -4,7 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include "cli/program.h"
 
@@ -13,6 +16,44 @@ namespace addons {
 /// What runs without a verb, too, and its other names.
 inline constexpr char kStatusVerb[] = "status";
 inline constexpr std::array<const char*, 2> kStatusAliases = {"list", "ls"};
+
+/// The volumes that `command` names.
+template <typename Command>
+std::vector<std::string*> IdsOf(Command& command) {
+  return PointersTo(command.ids);
+}
+
+/// The one that it names, unless that is a group.
+template <typename Command>
+std::vector<std::string*> IdOfVolume(Command& command) {
+  if constexpr (requires { command.group; }) {
+    if (command.group) return {};
+  }
+  return {&command.id};
+}
+
+/// `sub`, which has its own options already, is a verb of the administrators'
+/// socket that asks with a Ceph user, for volumes by their ids.
+template <typename Command>
+void AddAdminVerb(
+    Program& program, CLI::App& sub, const std::shared_ptr<Command>& command,
+    int (*run)(const Command& command, Streams& streams),
+    std::type_identity_t<std::vector<std::string*> (*)(Command& command)>
+        volumes = nullptr,
+    Program::MayBeWatched watched = Program::MayBeWatched::kNo) {
+  AddUserOptions(sub, program.options().secrets);
+  AddConnectionOptions(sub, program.options(), Sockets::kAdmin);
+  program.AddVerb(
+      sub,
+      [&program, command, run, volumes](Streams& streams) {
+        AimAtAdminSocket(program.options(), *command);
+        const int code = volumes == nullptr
+                             ? 0
+                             : program.FindIds(volumes(*command), streams);
+        return code != 0 ? code : run(*command, streams);
+      },
+      watched);
+}
 
 // The subcommands with their options, by subject. The program outlives them.
 

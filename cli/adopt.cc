@@ -171,8 +171,7 @@ int RunAdopt(const AdoptCommand& command, Streams& streams) {
   for (auto& [place, request] : *requests) {
     admin_pb::AdoptVolumesResponse found;
     const absl::Status called =
-        AskWithSecrets(command.endpoint, command.timeout, command.secrets,
-                       request, found, streams);
+        AskWithSecrets(command, request, found, streams);
     if (!called.ok()) {
       // What other pools have got is not to be forgotten.
       if (all.volumes_size() > 0)

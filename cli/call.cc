@@ -189,11 +189,4 @@ absl::StatusOr<std::string> ToJson(const Message& message) {
   return json;
 }
 
-int PrintJson(const Message& message, Streams& streams) {
-  const absl::StatusOr<std::string> json = ToJson(message);
-  if (!json.ok()) return Fail(json.status(), json.status().raw_code(), streams);
-  streams.out << *json;
-  return 0;
-}
-
 }  // namespace addons

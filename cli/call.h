@@ -32,9 +32,6 @@ absl::StatusOr<std::unique_ptr<google::protobuf::Message>> MakeRequest(
 /// `message` as indented JSON, unset fields included, secrets as ***.
 absl::StatusOr<std::string> ToJson(const google::protobuf::Message& message);
 
-/// Prints ToJson(). Returns the exit code.
-int PrintJson(const google::protobuf::Message& message, Streams& streams);
-
 }  // namespace addons
 
 #endif  // ADDONS_CLI_CALL_H_

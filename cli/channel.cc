@@ -10,8 +10,6 @@
 #include <cstdint>
 #include <optional>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"

@@ -13,7 +13,6 @@
 #include "base/duration.h"
 #include "cli/add_verbs.h"
 #include "cli/channel.h"
-#include "cli/durations.h"
 #include "cli/exit_codes.h"
 #include "cli/input_end.h"
 #include "cli/program.h"

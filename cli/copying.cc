@@ -2,14 +2,12 @@
 
 #include <google/protobuf/message.h>
 
-#include <cstdint>
 #include <optional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
 #include "base/utc.h"
 #include "cli/repeated_call.h"
 #include "cli/volume_name.h"

@@ -49,12 +49,6 @@ absl::StatusOr<std::unique_ptr<Message>> ReadRequest(
                      secrets);
 }
 
-absl::Status Ask(const DaemonCommand& command, Message& request,
-                 Message& response, Streams& streams) {
-  return AskWithSecrets(command.endpoint, command.timeout, command.secrets,
-                        request, response, streams);
-}
-
 /// "reclaim_space: ONLINE".
 std::string CapabilityText(const identity::Capability& capability) {
   switch (capability.type_case()) {
@@ -112,7 +106,7 @@ std::string IdentityText(const identity::GetIdentityResponse& who,
 bool MayCancel(const DaemonCommand& command, Streams& streams) {
   admin::ListOperationsRequest request;
   admin::ListOperationsResponse list;
-  if (!Ask(command, request, list, streams).ok()) return true;
+  if (!AskWithSecrets(command, request, list, streams).ok()) return true;
   for (const admin::Operation& operation : list.operations()) {
     if (operation.operation_id() != command.operation_id) continue;
     return Confirmed(
@@ -163,7 +157,8 @@ int RunMethods(Streams& streams) {
 int RunProbe(const DaemonCommand& command, Streams& streams) {
   identity::ProbeRequest request;
   identity::ProbeResponse response;
-  const absl::Status called = Ask(command, request, response, streams);
+  const absl::Status called =
+      AskWithSecrets(command, request, response, streams);
   if (!called.ok()) return FailCall(called, streams);
   if (response.has_ready() && !response.ready().value()) {
     const absl::Status starting =
@@ -176,11 +171,11 @@ int RunProbe(const DaemonCommand& command, Streams& streams) {
 int RunIdentity(const DaemonCommand& command, Streams& streams) {
   identity::GetIdentityRequest who_request;
   identity::GetIdentityResponse who;
-  absl::Status called = Ask(command, who_request, who, streams);
+  absl::Status called = AskWithSecrets(command, who_request, who, streams);
   if (!called.ok()) return FailCall(called, streams);
   identity::GetCapabilitiesRequest what_request;
   identity::GetCapabilitiesResponse what;
-  called = Ask(command, what_request, what, streams);
+  called = AskWithSecrets(command, what_request, what, streams);
   if (!called.ok()) return FailCall(called, streams);
   auto result = JsonOf(who);
   const auto capabilities = JsonOf(what);
@@ -194,7 +189,8 @@ int RunIdentity(const DaemonCommand& command, Streams& streams) {
 int RunOperations(const DaemonCommand& command, Streams& streams) {
   admin::ListOperationsRequest request;
   admin::ListOperationsResponse response;
-  const absl::Status called = Ask(command, request, response, streams);
+  const absl::Status called =
+      AskWithSecrets(command, request, response, streams);
   if (!called.ok()) return FailCall(called, streams);
   return YieldMessage(response, OperationsText(response, streams.wide),
                       streams);
@@ -205,7 +201,8 @@ int RunCancel(const DaemonCommand& command, Streams& streams) {
   admin::CancelOperationRequest request;
   request.set_operation_id(command.operation_id);
   admin::CancelOperationResponse response;
-  const absl::Status called = Ask(command, request, response, streams);
+  const absl::Status called =
+      AskWithSecrets(command, request, response, streams);
   if (!called.ok()) return FailCall(called, streams);
   return YieldChange({{"verb", "cancel"}}, response, CancelText(response),
                      streams);

@@ -95,9 +95,7 @@ int RunDoctor(const DoctorCommand& command, Streams& streams) {
   request.set_before_handover(command.before_handover);
   for (const std::string& id : command.confirmed) request.add_confirmed(id);
   admin_pb::DiagnoseResponse found;
-  const absl::Status called =
-      AskWithSecrets(command.endpoint, command.timeout, command.secrets,
-                     request, found, streams);
+  const absl::Status called = AskWithSecrets(command, request, found, streams);
   if (!called.ok()) return FailCall(called, streams);
   const int printed = YieldMessage(
       found, DoctorText(found, command.all, Palette(streams)), streams);

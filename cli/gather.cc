@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <compare>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <nlohmann/json.hpp>

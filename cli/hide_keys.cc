@@ -1,7 +1,6 @@
 #include "cli/hide_keys.h"
 
 #include <cstddef>
-#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"

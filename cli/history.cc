@@ -154,9 +154,7 @@ int RunHistory(const HistoryCommand& command, Streams& streams) {
   }
   request.set_limit(command.limit);
   admin_pb::ListHistoryResponse found;
-  const absl::Status called =
-      AskWithSecrets(command.endpoint, command.timeout, command.secrets,
-                     request, found, streams);
+  const absl::Status called = AskWithSecrets(command, request, found, streams);
   if (!called.ok()) return FailCall(called, streams);
   return YieldMessage(found, HistoryText(found, streams.wide), streams);
 }

@@ -6,7 +6,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "base/utc.h"
 #include "cli/aligned_table.h"
 #include "cli/flag_names.h"
@@ -93,9 +92,7 @@ int RunInfoTable(const ReplicationCommand& command,
     ordered_json item = {{command.group ? "volume_group_id" : "volume_id", id}};
     pb::GetVolumeReplicationInfoRequest request = RequestFor(command, id);
     pb::GetVolumeReplicationInfoResponse info;
-    absl::Status called =
-        AskWithSecrets(command.endpoint, command.timeout, command.secrets,
-                       request, info, streams);
+    absl::Status called = AskWithSecrets(command, request, info, streams);
     if (called.ok()) {
       auto fields = JsonOf(info);
       called = fields.status();

@@ -361,9 +361,7 @@ int RunCheckFailover(const CheckFailoverCommand& command, Streams& streams) {
   if (!parameters.ok()) return Fail(parameters.status(), kCliUsage, streams);
   request.mutable_parameters()->insert(parameters->begin(), parameters->end());
   admin_pb::CheckFailoverResponse found;
-  const absl::Status called =
-      AskWithSecrets(command.endpoint, command.timeout, command.secrets,
-                     request, found, streams);
+  const absl::Status called = AskWithSecrets(command, request, found, streams);
   if (!called.ok()) return FailCall(called, streams);
   const int printed = YieldMessage(
       found, CheckFailoverText(found, Palette(streams), streams.wide), streams);
@@ -395,8 +393,7 @@ int Explain(const ExplainCommand& command, Request& request, Response explained,
   if (!parameters.ok()) return Fail(parameters.status(), kCliUsage, streams);
   request.mutable_parameters()->insert(parameters->begin(), parameters->end());
   const absl::Status called =
-      AskWithSecrets(command.endpoint, command.timeout, command.secrets,
-                     request, explained, streams);
+      AskWithSecrets(command, request, explained, streams);
   if (!called.ok()) return FailCall(called, streams);
   return YieldMessage(explained, ExplainText(explained, Palette(streams)),
                       streams);

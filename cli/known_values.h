@@ -1,7 +1,6 @@
 #ifndef ADDONS_CLI_KNOWN_VALUES_H_
 #define ADDONS_CLI_KNOWN_VALUES_H_
 
-#include <chrono>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "cli/methods.h"
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "csi/csi.pb.h"

@@ -100,6 +100,13 @@ int Program::FindIds(const std::vector<std::string*>& volumes,
   return code;
 }
 
+std::vector<std::string*> PointersTo(std::vector<std::string>& texts) {
+  std::vector<std::string*> pointers;
+  pointers.reserve(texts.size());
+  for (std::string& text : texts) pointers.push_back(&text);
+  return pointers;
+}
+
 std::chrono::milliseconds Milliseconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
 }

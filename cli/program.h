@@ -115,6 +115,8 @@ void AddParameters(CLI::App& command, std::vector<std::string>& parameters,
 /// As promote gets them.
 void AddClassParameters(CLI::App& command,
                         std::vector<std::string>& parameters);
+/// For Program::FindIds().
+std::vector<std::string*> PointersTo(std::vector<std::string>& texts);
 /// For commands that take volumes by name. `group` says that it is none.
 void AddVolumePlaceOptions(CLI::App& command, Options& options,
                            CLI::Option* group = nullptr);

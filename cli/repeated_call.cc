@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <stop_token>
-#include <utility>
 
 #include "base/clock.h"
 #include "base/status_macros.h"

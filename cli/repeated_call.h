@@ -88,6 +88,16 @@ absl::Status AskWithSecrets(const std::string& endpoint,
                             google::protobuf::Message& response,
                             Streams& streams);
 
+/// The same where `command` says.
+template <typename Command>
+absl::Status AskWithSecrets(const Command& command,
+                            google::protobuf::Message& request,
+                            google::protobuf::Message& response,
+                            Streams& streams) {
+  return AskWithSecrets(command.endpoint, command.timeout, command.secrets,
+                        request, response, streams);
+}
+
 /// The exit code for what CallUntilDone() ended with: kCliUsage when no daemon
 /// was asked, kCliInterrupted when a person has interrupted the command, else
 /// the number of the gRPC code.

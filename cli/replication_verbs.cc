@@ -5,7 +5,6 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "base/json.h"
 #include "base/status_macros.h"
 #include "base/utc.h"

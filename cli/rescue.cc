@@ -51,9 +51,7 @@ int RunRescue(const RescueCommand& command, Streams& streams) {
     return kCliUsage;
   }
   admin_pb::DecideRescueResponse rescue;
-  const absl::Status called =
-      AskWithSecrets(command.endpoint, command.timeout, command.secrets,
-                     request, rescue, streams);
+  const absl::Status called = AskWithSecrets(command, request, rescue, streams);
   if (!called.ok()) return FailCall(called, streams);
   return YieldMessage(rescue, RescueText(rescue), streams);
 }

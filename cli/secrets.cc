@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "base/utc.h"
 #include "base/uuid.h"
 #include "cli/aligned_table.h"

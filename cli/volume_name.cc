@@ -1,7 +1,6 @@
 #include "cli/volume_name.h"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
@@ -63,8 +62,7 @@ int FindVolumeIds(const VolumeNames& names,
     request.set_pool(names.pool);
     request.set_cluster_id(names.cluster);
     admin_pb::FindVolumeResponse found;
-    const absl::Status called = AskWithSecrets(
-        names.endpoint, names.timeout, names.secrets, request, found, streams);
+    const absl::Status called = AskWithSecrets(names, request, found, streams);
     if (!called.ok()) return FailCall(called, streams);
     streams.err << "volume " << CleanLine(*volume, kMaxShownName) << " is "
                 << CleanLine(found.volume_id(), kMaxShownName) << " (image "

@@ -4,10 +4,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <set>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

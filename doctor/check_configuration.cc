@@ -1,6 +1,5 @@
 #include "doctor/check_configuration.h"
 
-#include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"

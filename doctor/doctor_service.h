@@ -1,7 +1,6 @@
 #ifndef ADDONS_DOCTOR_DOCTOR_SERVICE_H_
 #define ADDONS_DOCTOR_DOCTOR_SERVICE_H_
 
-#include <cstdint>
 #include <functional>
 #include <vector>
 

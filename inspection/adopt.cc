@@ -12,7 +12,6 @@
 #include "ceph/retry_when_blocklisted.h"
 #include "inspection/adopt_plan.h"
 #include "lease/leased_context.h"
-#include "volume/pools.h"
 #include "volume/volume_directory.h"
 
 namespace addons {

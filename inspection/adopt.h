@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/image_name.h"
 #include "ceph/cluster.h"

@@ -1,6 +1,5 @@
 #include "inspection/clone_audit.h"
 
-#include <memory>
 #include <utility>
 
 #include "base/status_macros.h"

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "base/utc.h"
 #include "ceph/mirror_clients.h"
 #include "ceph/pool.h"
 #include "ceph/retry_when_blocklisted.h"

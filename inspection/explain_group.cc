@@ -1,8 +1,6 @@
 #include "inspection/explain_group.h"
 
 #include <cstddef>
-#include <map>
-#include <memory>
 #include <string>
 #include <utility>
 

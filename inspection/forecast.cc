@@ -2,20 +2,6 @@
 
 namespace addons {
 
-absl::string_view Name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kWorks:
-      return "works";
-    case Verdict::kWaits:
-      return "waits";
-    case Verdict::kRefuses:
-      return "refuses";
-    case Verdict::kUnclear:
-      break;
-  }
-  return "unclear";
-}
-
 Forecast ForecastOf(const Next& next) {
   Forecast forecast{Verdict::kWorks, next.code, next.reason,
                     std::string(next.row)};

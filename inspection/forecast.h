@@ -1,12 +1,10 @@
 #ifndef ADDONS_INSPECTION_FORECAST_H_
 #define ADDONS_INSPECTION_FORECAST_H_
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "replication/decide/next.h"
 #include "replication/decide/wait_clock.h"
 
@@ -20,9 +18,6 @@ enum class Verdict {
   kRefuses,  // it would not
   kUnclear,  // what it takes to know was not seen
 };
-
-/// "works", "waits" and the like.
-absl::string_view Name(Verdict verdict);
 
 /// What a verb would answer.
 struct Forecast {

@@ -1,7 +1,6 @@
 #include "inspection/group_forecast.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "replication/group/promote.h"
 

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstddef>
 #include <iterator>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>

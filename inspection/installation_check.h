@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/bounded_threads.h"
-#include "ceph/cluster.h"
 #include "doctor/check_cluster.h"
 #include "doctor/finding.h"
 #include "operation/operation_context.h"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/utc.h"
 #include "replication/look/evictions.h"
 #include "replication/look/mirrored_clone.h"
 #include "replication/look/peers.h"

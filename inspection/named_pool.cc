@@ -1,7 +1,5 @@
 #include "inspection/named_pool.h"
 
-#include <utility>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"

@@ -2,11 +2,9 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "ceph/pinned_options.h"
 #include "inspection/copy_forecast.h"
 #include "replication/decide/promote.h"
-#include "replication/look/peers.h"
 #include "replication/steps/ceph_faults/mirror_snapshot.h"
 
 namespace addons {

@@ -3,14 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "ceph/cluster.h"
 #include "ceph/image.h"
 #include "ceph/mirror.h"

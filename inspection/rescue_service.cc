@@ -1,12 +1,9 @@
 #include "inspection/rescue_service.h"
 
 #include <optional>
-#include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "history/event_log.h"
 #include "inspection/rescue_decision.h"
 #include "operation/run_operation.h"
 #include "replication/replication_service_call.h"
@@ -60,17 +57,6 @@ absl::StatusOr<SourceCall> Prepare(Resolver& resolver,
   return call;
 }
 
-/// An administrator's decision, in the history.
-void Record(EventLog& history, const SourceCall& call,
-            const std::string& request_id, const absl::Status& status) {
-  HistoryEvent event;
-  event.object = call.target.volume_id.text();
-  event.verb = call.spec.verb;
-  event.user = call.target.user->id;
-  event.request = request_id;
-  history.AddAnswered(std::move(event), status);
-}
-
 }  // namespace
 
 RescueService::RescueService(Rpc& rpc, OperationTable& operations,
@@ -105,7 +91,8 @@ grpc::ServerUnaryReactor* RescueService::DecideRescue(
                    decided = choice.has_value(),
                    response](absl::StatusOr<RescueReport> report) {
               if (decided) {
-                Record(environment_.history, call, request_id, report.status());
+                RecordAnswer(environment_.history, call, request_id,
+                             report.status());
               }
               if (!report.ok()) return report.status();
               response->set_rescue_image(

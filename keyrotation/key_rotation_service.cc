@@ -1,6 +1,5 @@
 #include "keyrotation/key_rotation_service.h"
 
-#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -1,7 +1,6 @@
 #ifndef ADDONS_KEYROTATION_KEY_STORE_H_
 #define ADDONS_KEYROTATION_KEY_STORE_H_
 
-#include <string>
 #include <utility>
 
 #include "absl/status/status.h"

@@ -1,7 +1,6 @@
 #include "lease/keeper.h"
 
 #include <algorithm>
-#include <cerrno>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"

@@ -2,7 +2,6 @@
 #define ADDONS_NETWORKFENCE_FENCE_VIEW_H_
 
 #include <chrono>
-#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

@@ -3,10 +3,8 @@
 
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "base/bounded_threads.h"
-#include "base/cidr.h"
 #include "ceph/cluster.h"
 #include "fence/fence.grpc.pb.h"
 #include "history/event_log.h"

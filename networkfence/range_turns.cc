@@ -1,7 +1,6 @@
 #include "networkfence/range_turns.h"
 
 #include <chrono>
-#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

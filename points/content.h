@@ -1,7 +1,6 @@
 #ifndef ADDONS_POINTS_CONTENT_H_
 #define ADDONS_POINTS_CONTENT_H_
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>

@@ -1,9 +1,7 @@
 #include "points/prove.h"
 
 #include <algorithm>
-#include <chrono>
 #include <memory>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"

@@ -10,7 +10,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "ceph/image.h"
 #include "ceph/mirror.h"
 #include "points/object_sum.h"

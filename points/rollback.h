@@ -5,7 +5,6 @@
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/steps/roll_back.h"
-#include "volume/resolver.h"
 
 namespace addons {
 

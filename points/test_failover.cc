@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,7 +10,6 @@
 #include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "base/utc.h"
 #include "base/uuid.h"
 #include "lease/leased_context.h"
 #include "points/whole_point.h"

@@ -1,6 +1,5 @@
 #include "points/test_failover_service.h"
 
-#include <memory>
 #include <string>
 #include <utility>
 

@@ -7,7 +7,6 @@
 #include "base/status_macros.h"
 #include "replication/look/record.h"
 #include "replication/look/rescue_record.h"
-#include "replication/look/role_log.h"
 #include "replication/write_back.h"
 #include "volume/missing_image.h"
 

@@ -10,7 +10,6 @@
 #include "base/status_macros.h"
 #include "ceph/cluster_health.h"
 #include "ceph/image_header.h"
-#include "ceph/image_objects.h"
 #include "ceph/mirror_clients.h"
 
 namespace addons {

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"

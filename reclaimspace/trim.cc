@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -15,7 +14,6 @@
 #include "reclaimspace/image_usage.h"
 #include "volume/image_proof.h"
 #include "volume/patience.h"
-#include "volume/volume_id.h"
 
 namespace addons {
 namespace {

@@ -1,7 +1,6 @@
 #include "replication/copying_service.h"
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

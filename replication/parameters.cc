@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cctype>
 #include <regex>
-#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
 #include "absl/time/civil_time.h"
 #include "base/parameter_keys.h"
 #include "base/status_macros.h"

@@ -1,42 +1,32 @@
 #include "replication/replication_service.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "operation/run_operation.h"
 #include "replication/group/demote.h"
-#include "replication/group/destination.h"
 #include "replication/group/disable.h"
 #include "replication/group/enable.h"
 #include "replication/group/group_call.h"
-#include "replication/group/info.h"
 #include "replication/group/promote.h"
 #include "replication/group/resync.h"
 #include "replication/replication_service_call.h"
 #include "replication/steps/demote.h"
 #include "replication/steps/disable.h"
 #include "replication/steps/enable.h"
-#include "replication/steps/info.h"
 #include "replication/steps/mirror_schedule.h"
 #include "replication/steps/promote.h"
 #include "replication/steps/resync.h"
-#include "replication/steps/upkeep.h"
 #include "rpc/parameters.h"
 #include "rpc/secrets.h"
-#include "rpc/text.h"
 #include "rpc/trailers.h"
-#include "volume/credentials.h"
-#include "volume/patience.h"
 #include "volume/volume_id.h"
 
 namespace addons {

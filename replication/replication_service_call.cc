@@ -1,6 +1,5 @@
 #include "replication/replication_service_call.h"
 
-#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -1,12 +1,10 @@
 // The calls of replication that only ask: replication/replication_service.h
 #include <algorithm>
 #include <chrono>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "operation/run_operation.h"

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "base/log_format.h"
 #include "identity/capabilities.h"
 #include "operation/operation_table.h"

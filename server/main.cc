@@ -12,7 +12,6 @@
 #include "absl/status/status.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/log_format.h"
 #include "ceph/librados/call_gate.h"
 #include "ceph/librados/connection_cache.h"
 #include "ceph/librados/key_support.h"

@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <memory>

@@ -1,6 +1,5 @@
 #include "server/services.h"
 
-#include <chrono>
 #include <memory>
 #include <utility>
 

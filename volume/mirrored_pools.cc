@@ -1,7 +1,6 @@
 #include "volume/mirrored_pools.h"
 
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>

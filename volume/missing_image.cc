@@ -1,9 +1,7 @@
 #include "volume/missing_image.h"
 
 #include <memory>
-#include <string>
 
-#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/shell_command.h"
 #include "base/status_macros.h"

@@ -1,11 +1,8 @@
 #include "volume/volume_journal.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/pool.h"
@@ -23,7 +20,6 @@ constexpr char kImageId[] = "csi.imageid";
 constexpr char kOwner[] = "csi.volume.owner";
 constexpr char kKmsId[] = "csi.volume.encryptKMS";
 constexpr char kEncryptionType[] = "csi.volume.encryptionType";
-constexpr char kJournalPool[] = "csi.journalpool";
 
 std::string ObjectName(const std::string& uuid) {
   return absl::StrCat(kObjectPrefix, uuid);
@@ -33,18 +29,6 @@ std::optional<std::string> Find(const OmapValues& values, const char* key) {
   const auto found = values.find(key);
   if (found == values.end()) return std::nullopt;
   return found->second;
-}
-
-/// 16 hex digits. Nothing here depends on it, so a broken one is none.
-std::optional<int64_t> ParseJournalPool(const std::string& text) {
-  uint64_t number = 0;
-  // SimpleHexAtoi would forgive blanks, signs and 0x.
-  const bool digits =
-      text.size() == 16 &&
-      std::all_of(text.begin(), text.end(),
-                  [](unsigned char c) { return absl::ascii_isxdigit(c); });
-  if (!digits || !absl::SimpleHexAtoi(text, &number)) return std::nullopt;
-  return static_cast<int64_t>(number);
 }
 
 std::string Describe(const Pool& pool, const std::string& uuid) {
@@ -83,9 +67,6 @@ absl::StatusOr<VolumeAttributes> VolumeJournal::Read(const std::string& uuid) {
   attributes.owner = Find(*values, kOwner).value_or("");
   attributes.kms_id = Find(*values, kKmsId).value_or("");
   attributes.encryption_type = Find(*values, kEncryptionType).value_or("");
-  if (const auto pool = Find(*values, kJournalPool)) {
-    attributes.journal_pool_id = ParseJournalPool(*pool);
-  }
   return attributes;
 }
 

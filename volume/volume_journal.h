@@ -20,7 +20,6 @@ struct VolumeAttributes {
   std::string owner;
   std::string kms_id;  // of encrypted volumes; the KMS itself is not needed
   std::string encryption_type;
-  std::optional<int64_t> journal_pool_id;
 };
 
 /// Reads ceph-csi's volume journal, and writes of it the image id, and the
@@ -43,7 +42,7 @@ class VolumeJournal {
   absl::StatusOr<bool> CorrectImageId(const std::string& uuid,
                                       const std::string& image_id);
 
-  /// Writes the object of a volume as ceph-csi does, journal_pool_id aside, and
+  /// Writes the object of a volume as ceph-csi does, csi.journalpool aside, and
   /// makes it if there is none. csi.volname comes last, so that no reader sees
   /// it before it is whole. Finishes one that was interrupted. One that has
   /// this csi.volname is left as it is; where that is `former` (not empty), it

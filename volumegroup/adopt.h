@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/clock.h"
 #include "operation/operation_context.h"
 #include "volumegroup/environment.h"
 #include "volumegroup/members.h"

@@ -1,7 +1,6 @@
 #include "volumegroup/change_members.h"
 
 #include <memory>
-#include <string>
 
 #include "base/status_macros.h"
 #include "ceph/pool.h"

@@ -1,7 +1,6 @@
 #include "volumegroup/create.h"
 
 #include <memory>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -1,8 +1,6 @@
 #ifndef ADDONS_VOLUMEGROUP_DELETE_H_
 #define ADDONS_VOLUMEGROUP_DELETE_H_
 
-#include <string>
-
 #include "absl/status/status.h"
 #include "operation/operation_context.h"
 #include "volumegroup/environment.h"

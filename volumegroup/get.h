@@ -1,8 +1,6 @@
 #ifndef ADDONS_VOLUMEGROUP_GET_H_
 #define ADDONS_VOLUMEGROUP_GET_H_
 
-#include <string>
-
 #include "absl/status/statusor.h"
 #include "base/clock.h"
 #include "volumegroup/environment.h"

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/clock.h"
 #include "volumegroup/environment.h"
 
 namespace addons {

@@ -1,7 +1,6 @@
 #include "watch/background_upkeep.h"
 
 #include <set>
-#include <string>
 
 #include "base/log.h"
 #include "replication/steps/upkeep.h"

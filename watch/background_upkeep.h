@@ -1,7 +1,6 @@
 #ifndef ADDONS_WATCH_BACKGROUND_UPKEEP_H_
 #define ADDONS_WATCH_BACKGROUND_UPKEEP_H_
 
-#include <chrono>
 #include <stop_token>
 
 #include "base/periodic.h"

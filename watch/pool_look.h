@@ -2,7 +2,6 @@
 #define ADDONS_WATCH_POOL_LOOK_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>

@@ -7,7 +7,6 @@
 #include <set>
 #include <stop_token>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 

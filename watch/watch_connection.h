@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ceph/cluster.h"
 #include "volume/config_store.h"

@@ -11,13 +11,11 @@ namespace addons {
 // librados and librbd call every handle void*, and take one for another without
 // a word from the compiler. Here each kind is a type of its own.
 
-/// Owns a handle of one kind; `Traits` names the C type and how it is released.
-/// Move-only; empty after a move.
-template <typename Traits>
+/// Owns a handle of one kind, which `release` ends. Move-only; empty after a
+/// move.
+template <typename Raw, auto* release>
 class OwnedHandle {
  public:
-  using Raw = typename Traits::Raw;
-
   OwnedHandle() = default;
   explicit OwnedHandle(Raw raw) : raw_(raw) {}
   ~OwnedHandle() { Reset(); }
@@ -52,59 +50,25 @@ class OwnedHandle {
 
  private:
   void Reset() {
-    if (raw_ != nullptr) Traits::Free(std::exchange(raw_, nullptr));
+    if (raw_ != nullptr) {
+      static_cast<void>(release(std::exchange(raw_, nullptr)));
+    }
   }
   Raw raw_ = nullptr;
 };
 
-struct ClusterTraits {
-  using Raw = rados_t;
-  static void Free(Raw raw) { rados_shutdown(raw); }
-};
-struct IoctxTraits {
-  using Raw = rados_ioctx_t;
-  static void Free(Raw raw) { rados_ioctx_destroy(raw); }
-};
-// Closing an image blocks and can fail: RbdImage::Close() does it and tells.
-// This is for an image that never became an RbdImage.
-struct ImageTraits {
-  using Raw = rbd_image_t;
-  static void Free(Raw raw) { static_cast<void>(rbd_close(raw)); }
-};
-struct ImageOptionsTraits {
-  using Raw = rbd_image_options_t;
-  static void Free(Raw raw) { rbd_image_options_destroy(raw); }
-};
-struct CompletionTraits {
-  using Raw = rbd_completion_t;
-  static void Free(Raw raw) { rbd_aio_release(raw); }
-};
-struct ReadOpTraits {
-  using Raw = rados_read_op_t;
-  static void Free(Raw raw) { rados_release_read_op(raw); }
-};
-struct WriteOpTraits {
-  using Raw = rados_write_op_t;
-  static void Free(Raw raw) { rados_release_write_op(raw); }
-};
-struct OmapIterTraits {
-  using Raw = rados_omap_iter_t;
-  static void Free(Raw raw) { rados_omap_get_end(raw); }
-};
-struct BufferTraits {
-  using Raw = char*;
-  static void Free(Raw raw) { rados_buffer_free(raw); }
-};
-
-using ClusterHandle = OwnedHandle<ClusterTraits>;
-using IoctxHandle = OwnedHandle<IoctxTraits>;
-using ImageHandle = OwnedHandle<ImageTraits>;
-using ImageOptions = OwnedHandle<ImageOptionsTraits>;
-using Completion = OwnedHandle<CompletionTraits>;
-using ReadOp = OwnedHandle<ReadOpTraits>;
-using WriteOp = OwnedHandle<WriteOpTraits>;
-using OmapIter = OwnedHandle<OmapIterTraits>;
-using RadosBuffer = OwnedHandle<BufferTraits>;
+using ClusterHandle = OwnedHandle<rados_t, rados_shutdown>;
+using IoctxHandle = OwnedHandle<rados_ioctx_t, rados_ioctx_destroy>;
+/// Of an image that never became an RbdImage, whose Close() blocks, can fail,
+/// and tells.
+using ImageHandle = OwnedHandle<rbd_image_t, rbd_close>;
+using ImageOptions =
+    OwnedHandle<rbd_image_options_t, rbd_image_options_destroy>;
+using Completion = OwnedHandle<rbd_completion_t, rbd_aio_release>;
+using ReadOp = OwnedHandle<rados_read_op_t, rados_release_read_op>;
+using WriteOp = OwnedHandle<rados_write_op_t, rados_release_write_op>;
+using OmapIter = OwnedHandle<rados_omap_iter_t, rados_omap_get_end>;
+using RadosBuffer = OwnedHandle<char*, rados_buffer_free>;
 
 /// Runs a librbd *_cleanup function at the end of a scope.
 template <typename Fn>

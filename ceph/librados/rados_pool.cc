@@ -16,7 +16,6 @@
 #include "ceph/image_header.h"
 #include "ceph/image_objects.h"
 #include "ceph/librados/ceph_enums.h"
-#include "ceph/librados/object_snapshots.h"
 #include "ceph/librados/object_watchers.h"
 #include "ceph/librados/rbd_image.h"
 #include "ceph/librados/sized_buffer.h"

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
 #include "ceph/librados/lock_encoding.h"

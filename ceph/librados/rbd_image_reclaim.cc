@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <chrono>
 #include <optional>
-#include <utility>
 
 #include "base/clock.h"
 #include "base/status_macros.h"

@@ -16,7 +16,6 @@
 #include "cli/call.h"
 #include "cli/methods.h"
 #include "cli/streams.h"
-#include "rpc/text.h"
 
 namespace addons {
 namespace {

@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "base/shell_command.h"
-#include "ceph/blocklist_commands.h"
 #include "networkfence/fence_view.h"
 #include "networkfence/find_services.h"
 #include "networkfence/helper_marker.h"

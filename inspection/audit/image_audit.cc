@@ -10,13 +10,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/shell_command.h"
 #include "base/status_macros.h"
-#include "base/utc.h"
 #include "ceph/image_header.h"
 #include "ceph/pinned_options.h"
 #include "replication/schedule_store.h"

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <memory>
 #include <optional>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"

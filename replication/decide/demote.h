@@ -6,14 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "base/clock.h"
 #include "base/image_name.h"
 #include "ceph/image.h"
 #include "replication/decide/next.h"
 #include "replication/look/mirror_view.h"
-#include "replication/look/move_marks.h"
 #include "replication/look/rescue_record.h"
 
 namespace addons {

@@ -1,7 +1,6 @@
 #include "replication/decide/disable.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "replication/look/leftover.h"

@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "base/clock.h"
 #include "base/image_name.h"

@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "ceph/image.h"
 #include "replication/decide/next.h"

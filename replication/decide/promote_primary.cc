@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "replication/decide/promote_rows.h"
 #include "replication/look/mirrored_clone.h"
-#include "replication/look/move_marks.h"
 #include "replication/look/peers.h"
 #include "replication/look/record.h"
 #include "replication/look/rollback_mark.h"

@@ -1,6 +1,5 @@
 #include "absl/strings/str_cat.h"
 #include "replication/decide/promote_rows.h"
-#include "replication/look/move_marks.h"
 #include "replication/look/peers.h"
 #include "replication/look/report.h"
 #include "replication/look/rollback_mark.h"

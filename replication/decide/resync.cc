@@ -1,7 +1,6 @@
 #include "replication/decide/resync.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <utility>
 

@@ -2,8 +2,6 @@
 #define ADDONS_REPLICATION_GROUP_GROUP_CALL_H_
 
 #include <functional>
-#include <memory>
-#include <string>
 #include <utility>
 #include <variant>
 

@@ -1,7 +1,6 @@
 #include "replication/group/members.h"
 
 #include <set>
-#include <utility>
 
 #include "base/status_macros.h"
 

@@ -8,7 +8,6 @@
 #include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
-#include "base/utc.h"
 #include "ceph/image_header.h"
 #include "ceph/pool.h"
 #include "replication/look/journal.h"

@@ -1,17 +1,13 @@
 #include "replication/look/mirror_view.h"
 
 #include <algorithm>
-#include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "base/utc.h"
-#include "ceph/image_header.h"
 #include "ceph/pool.h"
-#include "replication/look/journal.h"
 #include "replication/look/record.h"
 #include "replication/look/report.h"
 #include "replication/look/rescue_record.h"

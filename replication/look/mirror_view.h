@@ -1,11 +1,9 @@
 #ifndef ADDONS_REPLICATION_LOOK_MIRROR_VIEW_H_
 #define ADDONS_REPLICATION_LOOK_MIRROR_VIEW_H_
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "replication/look/signs_of_life.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

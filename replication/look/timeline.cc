@@ -1,7 +1,6 @@
 #include "replication/look/timeline.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "replication/look/mirror_view.h"
 #include "replication/look/peers.h"

@@ -2,7 +2,6 @@
 #define ADDONS_REPLICATION_LOOK_TIMELINE_H_
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -5,7 +5,6 @@
 
 #include "absl/status/status.h"
 #include "base/clock.h"
-#include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/look/mirror_view.h"
 #include "replication/session.h"

@@ -12,7 +12,6 @@
 #include "base/status_macros.h"
 #include "base/utc.h"
 #include "ceph/errors.h"
-#include "ceph/mirror_clients.h"
 #include "ceph/pinned_options.h"
 #include "replication/look/mount_restriction.h"
 #include "replication/look/record.h"

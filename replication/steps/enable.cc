@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "ceph/errors.h"
-#include "ceph/image_header.h"
 #include "ceph/mirror_clients.h"
 #include "replication/decide/enable.h"
 #include "replication/look/leftover.h"

@@ -2,10 +2,8 @@
 #define ADDONS_REPLICATION_STEPS_ENABLE_H_
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
-#include "replication/look/mirror_view.h"
 #include "replication/parameters.h"
 #include "replication/session.h"
 

@@ -1,7 +1,6 @@
 #include "replication/steps/health.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

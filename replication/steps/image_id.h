@@ -4,7 +4,6 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "operation/operation_context.h"
 #include "replication/session.h"
 
 namespace addons {

@@ -1,7 +1,6 @@
 #include "replication/steps/mirror_schedule.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -13,7 +12,6 @@
 #include "replication/look/record.h"
 #include "replication/schedule_store.h"
 #include "replication/steps/mgr_command.h"
-#include "replication/steps/write_record.h"
 
 namespace addons {
 namespace {

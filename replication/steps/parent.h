@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/parameters.h"
 #include "replication/session.h"

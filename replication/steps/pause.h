@@ -4,13 +4,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
-#include "replication/look/local_record.h"
 #include "replication/look/mirror_view.h"
 #include "replication/options.h"
 #include "replication/parameters.h"

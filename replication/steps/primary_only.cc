@@ -1,7 +1,5 @@
 #include "replication/steps/primary_only.h"
 
-#include <string>
-
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "replication/look/leftover.h"

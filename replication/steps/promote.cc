@@ -1,9 +1,7 @@
 #include "replication/steps/promote.h"
 
 #include <chrono>
-#include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,7 +13,6 @@
 #include "ceph/mirror_clients.h"
 #include "replication/decide/promote.h"
 #include "replication/decide/wait_clock.h"
-#include "replication/look/move_marks.h"
 #include "replication/look/peers.h"
 #include "replication/look/rescue_record.h"
 #include "replication/look/role_log.h"

@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/look/mirror_view.h"
 #include "replication/look/point.h"

@@ -1,7 +1,6 @@
 #ifndef ADDONS_REPLICATION_STEPS_ROLLBACK_PLAN_H_
 #define ADDONS_REPLICATION_STEPS_ROLLBACK_PLAN_H_
 
-#include <cstdint>
 #include <optional>
 #include <string>
 

@@ -1,7 +1,6 @@
 #include "replication/steps/upkeep.h"
 
 #include <optional>
-#include <utility>
 
 #include "base/status_macros.h"
 #include "operation/run_operation.h"

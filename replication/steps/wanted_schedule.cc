@@ -1,11 +1,9 @@
 // The schedule that a promotion asked for, and where it is noted:
 // replication/steps/mirror_schedule.h
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/json.h"
 #include "base/log.h"

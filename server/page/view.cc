@@ -1,7 +1,6 @@
 #include "server/page/view.h"
 
 #include <algorithm>
-#include <chrono>
 #include <tuple>
 #include <unordered_map>
 

@@ -1,7 +1,6 @@
 #include "server/page/volumes.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>

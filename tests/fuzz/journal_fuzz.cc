@@ -1,11 +1,9 @@
 // Values of ceph-csi's journal, one "key=value" a line, as the object of a
 // volume and as that of a group.
 
-#include <algorithm>
 #include <memory>
 #include <string>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_split.h"
 #include "ceph/pool.h"
 #include "tests/fakes/mirrored_pair.h"
@@ -50,13 +48,6 @@ void CheckVolume(Journal& journal, const OmapValues& values) {
   CheckThat(volume->image_name.text() ==
                 (image.empty() ? MirroredPair::ImageOf(kUuid) : image),
             "a volume has an image", volume->image_name.text());
-  const std::string pool = ValueOf(values, "csi.journalpool");
-  const bool is_id =
-      pool.size() == 16 && std::all_of(pool.begin(), pool.end(), [](char c) {
-        return absl::ascii_isxdigit(static_cast<unsigned char>(c));
-      });
-  CheckThat(volume->journal_pool_id.has_value() == is_id,
-            "a pool's id has 16 hex digits", pool);
   CheckThat(volume->image_id == ValueOf(values, "csi.imageid") &&
                 volume->kms_id == ValueOf(values, "csi.volume.encryptKMS"),
             "values are taken as they are");

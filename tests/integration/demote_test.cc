@@ -119,8 +119,8 @@ TEST_F(DemoteTest, RecordsTheCreationTimeAsCephCsiDoes) {
   ASSERT_EQ(Metadata("a", volume, kCreationTime), "");
   ASSERT_THAT(Demote("a", volume), HasCode(Code::OK));
 
-  const auto info = ParseJsonOrThrow(
-      Rbd("a", {"info", "--format", "json", ImageSpec(volume)}));
+  const auto info =
+      ParseJson(Rbd("a", {"info", "--format", "json", ImageSpec(volume)}));
   std::tm created{};
   created.tm_isdst = -1;
   ASSERT_NE(strptime(info.value("create_timestamp", "").c_str(),

@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "ceph/image.h"
-#include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/session.h"
 

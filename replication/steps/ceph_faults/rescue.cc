@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"

@@ -2,7 +2,6 @@
 #define ADDONS_REPLICATION_STEPS_CEPH_FAULTS_RESCUE_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,7 +14,6 @@
 #include "base/slots.h"
 #include "ceph/image.h"
 #include "ceph/image_copy.h"
-#include "ceph/image_diff.h"
 #include "ceph/pool.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"

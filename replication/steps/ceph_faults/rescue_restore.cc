@@ -1,7 +1,6 @@
 // How a rescue brings it back: replication/steps/ceph_faults/rescue.h
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <utility>
 #include <vector>
 

@@ -2,7 +2,6 @@
 // replication/steps/ceph_faults/rescue.h
 #include <algorithm>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

@@ -40,19 +40,5 @@ TEST(StartThreadTest, IsJoinedWhenItsObjectDies) {
   EXPECT_TRUE(ended);
 }
 
-TEST(StartThreadTest, AStoppableOneLearnsThatItIsToEnd) {
-  std::string name;
-  {
-    const auto thread =
-        StartStoppableThread("stoppable", [&](const std::stop_token& stop) {
-          std::promise<void> told;
-          const std::stop_callback tell(stop, [&] { told.set_value(); });
-          told.get_future().wait();
-          name = OwnName();
-        });
-  }
-  EXPECT_EQ(name, "stoppable");
-}
-
 }  // namespace
 }  // namespace addons

@@ -169,7 +169,7 @@ TEST_P(VerbRowTest, TheCallAnswersASecondLaterWhatIsSaid) {
   if (HasFatalFailure()) return;
   Daemon& daemon = row.on_a ? on_a_ : on_b_;
   const Forecast said = Of(Explain(daemon), row.verb, row.force);
-  EXPECT_EQ(Name(said.verdict), Name(row.verdict)) << said.reason;
+  EXPECT_EQ(said.verdict, row.verdict) << said.reason;
   EXPECT_THAT(said.reason, HasSubstr(row.reason));
 
   world_.Advance(seconds(1));
@@ -612,7 +612,7 @@ TEST_F(ExplainTest, ASilentClusterIsUnclear) {
   const Explanation explained = Explain(on_b_);
   EXPECT_THAT(explained.forecasts, SizeIs(7));
   for (const VerbForecast& one : explained.forecasts) {
-    EXPECT_EQ(Name(one.forecast.verdict), Name(Verdict::kUnclear)) << one.verb;
+    EXPECT_EQ(one.forecast.verdict, Verdict::kUnclear) << one.verb;
   }
 }
 

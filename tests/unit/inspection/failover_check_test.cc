@@ -163,7 +163,7 @@ TEST_P(PromoteRowTest, TheCallAnswersASecondLaterWhatTheCheckSays) {
 
   const PromoteForecast both = Check(daemon, interval);
   const Forecast& said = row.force == Force::kYes ? both.forced : both.planned;
-  EXPECT_EQ(Name(said.verdict), Name(row.verdict)) << said.reason;
+  EXPECT_EQ(said.verdict, row.verdict) << said.reason;
   EXPECT_THAT(said.reason, HasSubstr(row.reason));
 
   world_.Advance(seconds(1));

@@ -55,7 +55,6 @@ TEST_F(VolumeJournalTest, ReadsAVolumeOfARealProvisioner) {
   EXPECT_EQ(volume->owner, "ns1");
   EXPECT_EQ(volume->kms_id, "");
   EXPECT_EQ(volume->encryption_type, "");
-  EXPECT_FALSE(volume->journal_pool_id.has_value());
 }
 
 TEST_F(VolumeJournalTest, ReadsAnEncryptedVolumeOfARealProvisioner) {
@@ -118,28 +117,6 @@ TEST_F(VolumeJournalTest, DerivesAMissingImageName) {
   ASSERT_OK(volume);
   EXPECT_EQ(volume->image_name.text(), std::string("csi-vol-") + kUuid);
   EXPECT_EQ(volume->image_id, "");
-}
-
-TEST_F(VolumeJournalTest, ReadsTheJournalPool) {
-  cluster_.Put(
-      2, "", kObject,
-      {{"csi.volname", "pvc-1"}, {"csi.journalpool", "000000000000001A"}});
-  EXPECT_EQ(Read(kUuid)->journal_pool_id, 26);
-}
-
-TEST_F(VolumeJournalTest, AJournalPoolIsDigitsAndNothingElse) {
-  for (const char* const text :
-       {" 00000000000001A", "+00000000000001A", "0x00000000000001A"}) {
-    cluster_.Put(2, "", kObject,
-                 {{"csi.volname", "pvc-1"}, {"csi.journalpool", text}});
-    EXPECT_FALSE(Read(kUuid)->journal_pool_id.has_value()) << text;
-  }
-}
-
-TEST_F(VolumeJournalTest, IgnoresAMalformedJournalPool) {
-  cluster_.Put(2, "", kObject,
-               {{"csi.volname", "pvc-1"}, {"csi.journalpool", "1A"}});
-  EXPECT_FALSE(Read(kUuid)->journal_pool_id.has_value());
 }
 
 TEST_F(VolumeJournalTest, PassesErrorsOn) {
