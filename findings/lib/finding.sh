@@ -5,7 +5,7 @@
 #
 #   need PACKAGE[=VERSION]...   unpacks packages of Debian 12 with all that they depend on
 #   enter_root                gives the folder /proc and /dev
-#   in_root COMMAND...        runs a command in the folder, for a minute at most
+#   in_root COMMAND...        runs a command in the folder, for three minutes at most
 #   until_true COMMAND...     waits for it, for a minute at most, and ends with 2 then
 #   within SECONDS COMMAND... the same with another limit
 #   seen TEXT                 prints what was seen
@@ -77,7 +77,7 @@ enter_root() {
 }
 
 there() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 TZ=UTC "$@"; }
-in_root() { there timeout --kill-after=5 60 "$@"; }
+in_root() { there timeout --kill-after=5 180 "$@"; }
 seen() { printf '%s\n' "$*"; }
 expect() {
   # A wait within $(...) ends only that.
