@@ -21,8 +21,8 @@ added_that_open() { # TYPE
     in_root cryptsetup open --test-passphrase --key-file "/tmp/$key" "/tmp/$1" 2>/dev/null && echo "$key"
   done | wc -l
 }
-# Sets `codes`, sorted. OPTIONs say how a key is derived of a passphrase: for seconds, so that both
-# have read the header before one of them writes it.
+# Sets `codes`, sorted. OPTIONs say how a key is derived of a passphrase: for a second or more, so
+# that both have read the header before one of them writes it.
 add_two_at_once() { # TYPE OPTION...
   local volume=/tmp/$1 key code added=()
   truncate -s 32M "$root$volume"
@@ -38,12 +38,12 @@ add_two_at_once() { # TYPE OPTION...
     codes+=("$code")
   done
 }
-add_two_at_once luks1 --pbkdf-force-iterations 3000000
+add_two_at_once luks1 --pbkdf-force-iterations 1000000
 expect "LUKS1: exit codes" "0 0" "${codes[*]}"
 expect "LUKS1: key slots in use" 2 "$(in_root cryptsetup luksDump /tmp/luks1 | grep -c ENABLED)"
 expect "LUKS1: added passphrases that open it" 1 "$(added_that_open luks1)"
 
-add_two_at_once luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 3000000
+add_two_at_once luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000000
 expect "LUKS2: exit codes, the lower one first" "0 1" "$(printf '%s\n' "${codes[@]}" | sort | xargs)"
 expect "LUKS2: said" "Detected attempt for concurrent LUKS2 metadata update. Aborting operation." "$(cat "$root/tmp/luks2.said")"
 expect "LUKS2: added passphrases that open it" 1 "$(added_that_open luks2)"

@@ -64,7 +64,7 @@ print(total.hexdigest())
 fill() { rbd "$1" bench --io-type write --io-size 64K --io-total 8M --io-pattern rand "$pool/$image" >/dev/null 2>&1; }
 
 scripts/testbed up "$bed" --mirror
-printf '%s\n' "$(scripts/testbed ceph "$bed" a --version)"
+for site in a b; do printf 'site %s: %s\n' "$site" "$(scripts/testbed ceph "$bed" "$site" --version)"; done
 for site in a b; do
   "$bin/rbd-addonsd" --controllerserver --drivername rbd.csi.ceph.com --csi-addons-endpoint "unix://$work/$site.sock" \
     --admin-endpoint "unix://$work/$site.admin.sock" \

@@ -15,8 +15,12 @@
 #   trixie    Debian 13, Ceph 18.2
 #   bookworm-on-forky, bookworm-on-trixie, forky-on-bookworm  the daemon of one against the
 #                                         clusters of the other, with keys that both can use
+#   bookworm-with-trixie, bookworm-with-forky, trixie-with-bookworm, trixie-with-forky,
+#   forky-with-bookworm, forky-with-trixie
+#                                         two sites: a with the Ceph of the first, b with that of
+#                                         the second; daemons and tests are the first one's
 # The columns (--label): unit rpc contract integration, and verbs: scripts/main-verbs.sh with
-#   a debug build. Of the daemon of another release: verbs, and integration tests of verbs.
+#   a debug build. Rows of two releases have verbs, and integration tests of verbs.
 #
 #   --dir DIR      where roots, build trees and results are kept (some 25 GB), by default
 #                  /var/tmp/rbd-addons-matrix
@@ -31,10 +35,14 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 source=$PWD
 
-readonly all_rows=(bookworm trixie forky bookworm-on-forky bookworm-on-trixie forky-on-bookworm)
+readonly all_rows=(bookworm trixie forky bookworm-on-forky bookworm-on-trixie forky-on-bookworm
+  bookworm-with-trixie bookworm-with-forky trixie-with-bookworm trixie-with-forky forky-with-bookworm forky-with-trixie)
 readonly all_labels=(unit rpc contract verbs integration)
 # What the two releases of a cross run do with each other, in suites of the integration tests.
 readonly cross_suites='EnableTest|PlannedMoveTest|DisasterTest|DemoteTest|DisableTest|ResyncTest|InfoTest|ScheduleTest|FenceTest|ReclaimTest'
+# What two sites of different releases do with each other.
+readonly pair_suites='PlannedMoveTest|DisasterTest|TakeoverTest|PointsProofTest|UserSnapshotRescueTest'
+readonly pair_programs=(rbd-addonsd rbd-addons replication_integration_test points_integration_test)
 
 dir=/var/tmp/rbd-addons-matrix
 mirror=http://deb.debian.org/debian
@@ -45,6 +53,8 @@ only_record=
 rows=()
 labels=()
 
+# has_cell ROW LABEL: rows of two releases, A-on-B and A-with-B, have two columns.
+has_cell() { [[ $1 != *-*-* || $2 == verbs || $2 == integration ]]; }
 usage() { sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '/^set/d'; }
 wrong() { printf 'matrix.sh: %s (see --help)\n' "$*" >&2; exit 2; }
 one_of() { # NAME CHOICE...
@@ -233,6 +243,7 @@ run_cell() { # ROW LABEL
   status=passed
   case $row/$label in
     *-on-*/*) run_cross "${row%-on-*}" "${row#*-on-}" "$label" ;;
+    *-with-*/*) run_pair "${row%-with-*}" "${row#*-with-}" "$label" ;;
     */verbs) run_verbs "$row" ;;
     *) inside --offline "$row" scripts/test.sh "$label" ;;
   esac >"$log" 2>&1 || status=failed
@@ -246,7 +257,11 @@ run_cell() { # ROW LABEL
 
 build() { # NAME TARGET...
   # shellcheck disable=SC2016 # expanded in the root
-  inside --offline "$1" sh -c 'cmake --preset debug && cmake --build --preset debug --target "$@"' sh "${@:2}"
+  inside --offline "$1" bash -c '
+    . scripts/lib/common.sh
+    . scripts/lib/build.sh
+    configure debug && cmake --build --preset debug --target "$@"
+  ' bash "${@:2}"
 }
 
 run_verbs() { # NAME
@@ -255,7 +270,7 @@ run_verbs() { # NAME
 
 # The clusters and the tests of CLUSTERS, the daemon of DAEMON.
 run_cross() { # DAEMON CLUSTERS LABEL
-  local daemon=$1 clusters=$2 label=$3 program with status=0
+  local daemon=$1 clusters=$2 label=$3 program with
   rm -rf "$dir/shared"
   mkdir -p "$dir/shared"
   for program in rbd-addonsd rbd-addons; do
@@ -268,11 +283,32 @@ run_cross() { # DAEMON CLUSTERS LABEL
     inside "${with[@]}" scripts/main-verbs.sh /tmp/x
   else
     build "$clusters" all || return
-    inside "${with[@]}" RBD_ADDONS_TEST_DAEMON=/tmp/x/rbd-addonsd RBD_ADDONS_TEST_SKIPS=/tmp/x/skips \
-      ctest --preset debug --parallel "$jobs" --no-tests=error -R "^integration\.($cross_suites)\$" || status=$?
-    if [[ -s $dir/shared/skips ]]; then sed 's/^/skipped: /' "$dir/shared/skips"; fi
-    return "$status"
+    run_suites "$cross_suites" "${with[@]}" RBD_ADDONS_TEST_DAEMON=/tmp/x/rbd-addonsd
   fi
+}
+
+# Site a, the daemons and the tests of HERE, site b of THERE, whose programs are run in the guest.
+run_pair() { # HERE THERE LABEL
+  local here=$1 there=$2 label=$3 with
+  rm -rf "$dir/shared"
+  mkdir -p "$dir/shared"
+  with=(--offline --guest "$there" "$here" env TMPDIR=/tmp/x TESTBED_OLD_KEYS=yes 'TESTBED_WITH_B=chroot /mnt')
+  if [[ $label == verbs ]]; then
+    build "$here" rbd-addonsd rbd-addons || return
+    inside "${with[@]}" scripts/main-verbs.sh
+  else
+    build "$here" "${pair_programs[@]}" || return
+    run_suites "$pair_suites" "${with[@]}"
+  fi
+}
+
+# Integration tests in what `inside WITH...` enters.
+run_suites() { # SUITES WITH...
+  local status=0
+  inside "${@:2}" RBD_ADDONS_TEST_SKIPS=/tmp/x/skips \
+    ctest --preset debug --parallel "$jobs" --no-tests=error -R "^integration\.($1)\$" || status=$?
+  if [[ -s $dir/shared/skips ]]; then sed 's/^/skipped: /' "$dir/shared/skips"; fi
+  return "$status"
 }
 
 table() {
@@ -299,7 +335,7 @@ table() {
           printf '| %d passed, %d failed, %d skipped, %d min ' "$passed" "$failed" "$skipped" $(((seconds + 59) / 60))
         fi
         [[ $tree == "$current" ]] || printf '(of an earlier tree) '
-      elif [[ $row == *-on-* && $label != verbs && $label != integration ]]; then
+      elif ! has_cell "$row" "$label"; then
         printf '| '
       else
         printf '| not run '
@@ -329,7 +365,7 @@ flock -n "$lock" || { echo "matrix.sh: another run uses $dir" >&2; exit 1; }
 
 if [[ $only_record ]]; then
   for row in "${rows[@]}"; do
-    [[ $row != *-on-* ]] || continue
+    [[ $row != *-*-* ]] || continue
     make_root "$row"
     say "$row: recording, see $dir/results/$row/record.log"
     rm -rf "$dir/builds/$row/fixtures"
@@ -349,12 +385,13 @@ failures=0
 for row in "${rows[@]}"; do
   mkdir -p "$dir/results/$row"
   usable=yes
-  for name in ${row//-on-/ }; do
+  names=${row/-on-/ }
+  for name in ${names/-with-/ }; do
     [[ ${again_rooted[$name]:-} ]] || make_root "$name" || { usable=; say "$name: no root file system"; }
   done
   if [[ ! $usable ]]; then failures=$((failures + 1)); continue; fi
   for label in "${labels[@]}"; do
-    if [[ $row == *-on-* && $label != verbs && $label != integration ]]; then continue; fi
+    has_cell "$row" "$label" || continue
     run_cell "$row" "$label" || failures=$((failures + 1))
   done
 done

@@ -5,10 +5,12 @@
 #
 #   need PACKAGE[=VERSION]...   unpacks packages of Debian 12 with all that they depend on
 #   enter_root                gives the folder /proc and /dev
-#   in_root COMMAND...        runs a command in the folder, for a minute at most
-#   until_true COMMAND...     waits for it, for a minute at most
+#   in_root COMMAND...        runs a command in the folder, for three minutes at most
+#   until_true COMMAND...     waits for it, for a minute at most, and ends with 2 then
+#   within SECONDS COMMAND... the same with another limit
 #   seen TEXT                 prints what was seen
-#   expect NAME WANT GOT      prints it, and ends with 1 when they differ
+#   expect NAME WANT GOT      prints it, and ends with 1 when they differ; with 2 after a wait that
+#                             had no end, of which nothing can be said
 #
 # Needs root, and Debian 12 with apt.
 set -euo pipefail
@@ -75,18 +77,23 @@ enter_root() {
 }
 
 there() { chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 TZ=UTC "$@"; }
-in_root() { there timeout --kill-after=5 60 "$@"; }
+in_root() { there timeout --kill-after=5 180 "$@"; }
 seen() { printf '%s\n' "$*"; }
 expect() {
+  # A wait within $(...) ends only that.
+  [[ ! -e $FINDING_ROOT/never-true ]] || exit 2
   printf '%s: %s\n' "$1" "$3"
   [[ $2 == "$3" ]] || { printf 'CHANGED: %s was: %s\n' "$1" "$2"; exit 1; }
 }
-until_true() {
-  local i
-  for ((i = 0; i < 120; i++)); do
+within() {
+  local i limit=$1
+  shift
+  for ((i = 0; i < 2 * limit; i++)); do
     if "$@" >/dev/null 2>&1; then return 0; fi
     sleep 0.5
   done
   echo "${0##*/}: never true: $*" >&2
+  : >"$FINDING_ROOT/never-true"
   exit 2
 }
+until_true() { within 60 "$@"; }

@@ -103,6 +103,11 @@ RealBed::~RealBed() {
   if (!down.ok()) std::cerr << down.status() << std::endl;
 }
 
+std::string RealBed::EveryNamespace() {
+  const char* const everywhere = std::getenv("TESTBED_NAMESPACE");
+  return everywhere != nullptr ? everywhere : "";
+}
+
 std::string RealBed::NamespaceOn(const std::string& site,
                                  const std::string& rados_namespace) {
   const char* const remote = std::getenv("TESTBED_REMOTE_NAMESPACE");
@@ -129,11 +134,11 @@ absl::StatusOr<std::string> RealBed::Run(const std::string& command,
   return RunTestbed(all, limit);
 }
 
-absl::Status RealBed::LeaveGroupImageIncomplete(const std::string& site,
-                                                const std::string& group,
-                                                const std::string& image_id) {
+absl::Status RealBed::LeaveGroupImageIncomplete(
+    const std::string& site, const std::string& group,
+    const std::string& image_id, const std::string& rados_namespace) {
   const auto rados = [&](std::vector<std::string> args) {
-    args.insert(args.begin(), {site, "-p", kPool});
+    args.insert(args.begin(), {site, "-p", kPool, "-N", rados_namespace});
     return Run("rados", args);
   };
   ADDONS_ASSIGN_OR_RETURN(const std::string id,

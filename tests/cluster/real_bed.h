@@ -36,9 +36,9 @@ class RealBed {
 
   /// Leaves an rbd group of kPool as a client does that dies while it adds the
   /// image with this internal id, after the image was told, if there is one.
-  absl::Status LeaveGroupImageIncomplete(const std::string& site,
-                                         const std::string& group,
-                                         const std::string& image_id);
+  absl::Status LeaveGroupImageIncomplete(
+      const std::string& site, const std::string& group,
+      const std::string& image_id, const std::string& rados_namespace = "");
 
   /// What config.json and the secret of a site say.
   ClusterTarget Target(const std::string& site) const;
@@ -49,6 +49,9 @@ class RealBed {
   std::string Path(const std::string& name) const { return dir_ + "/" + name; }
   static constexpr char kPool[] = "replicapool";
   static constexpr char kNamespace[] = "tenant1";
+  /// $TESTBED_NAMESPACE: where volumes and groups are whose makers name no
+  /// other RADOS namespace; "" is the pool itself.
+  static std::string EveryNamespace();
   /// What `rados_namespace` is called on `site`: $TESTBED_REMOTE_NAMESPACE for
   /// kNamespace on site b, where that is set.
   static std::string NamespaceOn(const std::string& site,

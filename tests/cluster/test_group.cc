@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "tests/testing/status_matchers.h"
 
@@ -29,9 +30,12 @@ std::string GroupName(const TestGroup& group) {
   return absl::StrCat("csi-vol-group-", UuidOf(group.id));
 }
 
-std::string GroupId(const std::string& site, const std::string& uuid) {
-  return absl::StrFormat("0001-0006-site-%s-%016x-%s", site, Bed().PoolId(site),
-                         uuid);
+std::string GroupId(const std::string& site, const TestGroup& group,
+                    const std::string& uuid) {
+  const std::string cluster =
+      absl::StrCat("site-", site, group.rados_namespace.empty() ? "" : "-ns");
+  return absl::StrFormat("0001-%04x-%s-%016x-%s", cluster.size(), cluster,
+                         Bed().PoolId(site), uuid);
 }
 
 template <typename Request>
@@ -56,8 +60,8 @@ void GroupSitesTest::WriteJournal(const std::string& site,
   const std::string name = absl::StrCat("vgrcontent-", uuid);
   const auto set = [&](const std::string& in, const std::string& key,
                        const std::string& value) {
-    Testbed("rados",
-            {site, "-p", RealBed::kPool, "setomapval", in, key, value});
+    Testbed("rados", {site, "-p", RealBed::kPool, "-N", group.rados_namespace,
+                      "setomapval", in, key, value});
   };
   set("csi.groups.default", absl::StrCat("csi.volume.group.", name), uuid);
   set(object, "csi.volname", name);
@@ -70,9 +74,9 @@ TestGroup GroupSitesTest::MakeGroup(size_t members,
                                     const std::vector<std::string>& flags) {
   TestGroup group;
   const std::string uuid = NewUuid();
-  group.id = GroupId("a", uuid);
-  group.id_b = GroupId("b", uuid);
-  const std::string spec = absl::StrCat(RealBed::kPool, "/", GroupName(group));
+  group.id = GroupId("a", group, uuid);
+  group.id_b = GroupId("b", group, uuid);
+  const std::string spec = RbdGroup(group);
   Rbd("a", {"group", "create", spec});
   for (size_t i = 0; i < members; ++i) {
     group.members.push_back(MakeVolume(flags));
@@ -194,20 +198,33 @@ size_t GroupSitesTest::Primaries(const std::string& site,
 }
 
 std::string GroupSitesTest::RbdGroup(const TestGroup& group) {
-  return absl::StrCat(RealBed::kPool, "/", GroupName(group));
+  return absl::StrCat(RealBed::kPool, "/", group.rados_namespace,
+                      group.rados_namespace.empty() ? "" : "/",
+                      GroupName(group));
 }
 
 std::vector<std::string> GroupSitesTest::RbdGroupImages(
     const std::string& site, const TestGroup& group) {
-  return absl::StrSplit(Rbd(site, {"group", "image", "list", RbdGroup(group)}),
-                        absl::ByAnyChar(" \t\n"), absl::SkipEmpty());
+  std::vector<std::string> images =
+      absl::StrSplit(Rbd(site, {"group", "image", "list", RbdGroup(group)}),
+                     absl::ByAnyChar(" \t\n"), absl::SkipEmpty());
+  const auto place = [&](const std::string& name) {
+    return absl::StrCat(RealBed::kPool, "/", name, "/");
+  };
+  for (std::string& image : images) {
+    absl::StrReplaceAll(
+        {{place(RealBed::NamespaceOn(site, group.rados_namespace)),
+          place(group.rados_namespace)}},
+        &image);
+  }
+  return images;
 }
 
 void GroupSitesTest::LeaveIncomplete(const std::string& site,
                                      const TestGroup& group,
                                      const TestVolume& member) {
-  EXPECT_OK(Bed().LeaveGroupImageIncomplete(site, GroupName(group),
-                                            ImageId(site, member)));
+  EXPECT_OK(Bed().LeaveGroupImageIncomplete(
+      site, GroupName(group), ImageId(site, member), group.rados_namespace));
 }
 
 std::vector<std::unique_ptr<Disk>> GroupSitesTest::OpenDisks(

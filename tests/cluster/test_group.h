@@ -16,6 +16,7 @@ namespace addons::testing {
 struct TestGroup {
   std::string id;  // as made on site a; both sites know it by this
   std::string id_b;
+  std::string rados_namespace = RealBed::EveryNamespace();  // as on site a
   std::vector<TestVolume> members;
 };
 
@@ -63,10 +64,10 @@ class GroupSitesTest : public TwoSitesTest {
       ::replication::ReplicationDestination* destination);
 
   static size_t Primaries(const std::string& site, const TestGroup& group);
-  /// "pool/csi-vol-group-..."
+  /// "pool/csi-vol-group-..." or "pool/namespace/csi-vol-group-..."
   static std::string RbdGroup(const TestGroup& group);
-  /// The images in the rbd group on `site`, "pool/image"; after one that is
-  /// not complete there "incomplete".
+  /// The images in the rbd group on `site`, as ImageSpec() of its members;
+  /// after one that is not complete there "incomplete".
   static std::vector<std::string> RbdGroupImages(const std::string& site,
                                                  const TestGroup& group);
   /// Leaves the rbd group as a client does that dies while it adds `member`.

@@ -297,8 +297,8 @@ TestVolume TwoSitesTest::MakeVolume(const std::vector<std::string>& flags) {
   TestVolume volume;
   std::vector<std::string> args = {"a", absl::StrCat("pvc-test-", ++number)};
   args.insert(args.end(), flags.begin(), flags.end());
-  const char* const everywhere = std::getenv("TESTBED_NAMESPACE");
-  if (everywhere != nullptr &&
+  const std::string everywhere = RealBed::EveryNamespace();
+  if (!everywhere.empty() &&
       std::find(flags.begin(), flags.end(), "--namespace") == flags.end()) {
     args.insert(args.end(), {"--namespace", everywhere});
   }

@@ -67,10 +67,12 @@ GroupReply VolumeGroupClient::Call(Request request, Method method) const {
 }
 
 GroupReply VolumeGroupClient::Create(const std::string& name,
-                                     const Ids& volumes) const {
+                                     const Ids& volumes,
+                                     bool in_namespace) const {
   group_pb::CreateVolumeGroupRequest request;
   request.set_name(name);
-  (*request.mutable_parameters())["clusterID"] = absl::StrCat("site-", site_);
+  (*request.mutable_parameters())["clusterID"] =
+      absl::StrCat("site-", site_, in_namespace ? "-ns" : "");
   (*request.mutable_parameters())["pool"] = RealBed::kPool;
   request.mutable_volume_ids()->Add(volumes.begin(), volumes.end());
   return Call<group_pb::CreateVolumeGroupResponse>(

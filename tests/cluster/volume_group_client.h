@@ -41,7 +41,9 @@ class VolumeGroupClient {
   /// `socket` is that of a daemon of `site` ("a" or "b").
   VolumeGroupClient(std::string site, const std::string& socket);
 
-  GroupReply Create(const std::string& name, const Ids& volumes) const;
+  /// In the pool itself, or with `in_namespace` in RealBed::kNamespace.
+  GroupReply Create(const std::string& name, const Ids& volumes,
+                    bool in_namespace = false) const;
   GroupReply Modify(const std::string& id, const Ids& volumes) const;
   GroupReply Get(const std::string& id) const;
   GroupReply Delete(const std::string& id) const;

@@ -82,7 +82,13 @@ TEST_F(GroupMoveTest, MembersThatADeathLeavesIncompleteAreMadeWhole) {
 TEST_F(GroupMoveTest, AMemberWithoutReplicationIsNoReasonToForce) {
   const TestGroup group = MakeReplicatedGroup(2);
   TestVolume stranger;
-  stranger.id_a = Testbed("volume", {"b", "pvc-without-replication"});
+  std::vector<std::string> volume = {"b", "pvc-without-replication"};
+  if (!group.rados_namespace.empty()) {
+    volume.insert(
+        volume.end(),
+        {"--namespace", RealBed::NamespaceOn("b", group.rados_namespace)});
+  }
+  stranger.id_a = Testbed("volume", volume);
   WriteJournal("b", group, {stranger});
   EXPECT_THAT(DemoteGroup("a", group), HasCode(Code::OK));
   const auto answers = PromoteGroupRepeatedly("b", group, seconds(15));
@@ -92,9 +98,10 @@ TEST_F(GroupMoveTest, AMemberWithoutReplicationIsNoReasonToForce) {
   EXPECT_EQ(Primaries("b", group), 0U);
 
   // As ceph-csi's controller, or Modify, takes it out.
-  Testbed("rados", {"b", "-p", RealBed::kPool, "rmomapkey",
-                    "csi.volume.group." + group.id.substr(group.id.size() - 36),
-                    stranger.id_a});
+  Rados(
+      "b", group.members[0],
+      {"rmomapkey", "csi.volume.group." + group.id.substr(group.id.size() - 36),
+       stranger.id_a});
   EXPECT_THAT(PromoteGroupRepeatedly("b", group, seconds(120)).back(),
               HasCode(Code::OK));
   EXPECT_EQ(Primaries("b", group), 2U);
@@ -103,9 +110,8 @@ TEST_F(GroupMoveTest, AMemberWithoutReplicationIsNoReasonToForce) {
 // As orchestrators that rewrite their objects to the ids of the destination.
 TEST_F(GroupMoveTest, AGroupUnderItsIdOnTheOtherSiteIsAdoptedAndMoves) {
   const TestGroup group = MakeReplicatedGroup(3);
-  Testbed("rados",
-          {"b", "-p", RealBed::kPool, "rm",
-           "csi.volume.group." + group.id.substr(group.id.size() - 36)});
+  Rados("b", group.members[0],
+        {"rm", "csi.volume.group." + group.id.substr(group.id.size() - 36)});
   TestGroup there = group;
   there.id = group.id_b;
   const grpc::Status unknown = PromoteGroup("b", there);
@@ -138,8 +144,11 @@ TEST_F(GroupMoveTest, EnableInfoDestinationAndDisable) {
   EXPECT_EQ(MirrorState("a", group.members[0]), "disabled");
   EXPECT_THAT(EnableGroup("a", group), HasCode(Code::OK));
   // Without one, of any level, nobody is protected.
-  Rbd("a", {"mirror", "snapshot", "schedule", "add", "--pool", RealBed::kPool,
-            "1h"});
+  const auto schedule = [&](const std::string& verb) {
+    Rbd("a", {"mirror", "snapshot", "schedule", verb, "--pool", RealBed::kPool,
+              "--namespace", group.rados_namespace, "1h"});
+  };
+  schedule("add");
   for (const TestVolume& member : group.members) {
     EXPECT_EQ(MirrorState("a", member), "enabled");
   }
@@ -162,8 +171,7 @@ TEST_F(GroupMoveTest, EnableInfoDestinationAndDisable) {
       << info.status_message();
   EXPECT_TRUE(info.has_last_sync_time());
   EXPECT_THAT(info.status_message(), HasSubstr("3 healthy"));
-  Rbd("a", {"mirror", "snapshot", "schedule", "remove", "--pool",
-            RealBed::kPool, "1h"});
+  schedule("remove");
 
   EXPECT_THAT(DisableGroup("a", group), HasCode(Code::OK));
   EXPECT_THAT(DisableGroup("a", group), HasCode(Code::OK));
@@ -265,7 +273,9 @@ TEST_F(GroupDisasterTest, UnplannedFailoverAndFailbackWithResync) {
   // rbd-mirror from deleting them.
   EXPECT_TRUE(Eventually(
       [&] {
-        return Rbd("a", {"trash", "list", "--all", RealBed::kPool}).empty();
+        return Rbd("a", {"trash", "list", "--all", "--pool", RealBed::kPool,
+                         "--namespace", group.rados_namespace})
+            .empty();
       },
       seconds(60)));
   EXPECT_THAT(RbdGroupImages("a", group), IsEmpty());

@@ -303,8 +303,8 @@ TEST_F(GroupMembershipTest, CallsForOneGroupAtTheSameTimeAllSucceed) {
   TestGroup group;
   for (int i = 0; i < 4; ++i) group.members.push_back(MakeVolume());
   const Ids all = IdsOf(group.members);
-  const GroupReply created =
-      Groups("a").Create("vgrcontent-overlap", {all[0], all[1]});
+  const GroupReply created = Groups("a").Create(
+      "vgrcontent-overlap", {all[0], all[1]}, !group.rados_namespace.empty());
   ASSERT_THAT(created.status, HasCode(Code::OK));
   group.id = created.id;
 
@@ -316,7 +316,10 @@ TEST_F(GroupMembershipTest, CallsForOneGroupAtTheSameTimeAllSucceed) {
       callers.emplace_back([&answers, i, what] { answers[i] = what(); });
     };
     call(0, [&] {
-      return Groups("a").Create("vgrcontent-overlap", {all[0], all[1]}).status;
+      return Groups("a")
+          .Create("vgrcontent-overlap", {all[0], all[1]},
+                  !group.rados_namespace.empty())
+          .status;
     });
     call(1, [&] { return Groups("a").Modify(group.id, all).status; });
     call(2, [&] { return EnableGroup("a", group); });
