@@ -17,8 +17,9 @@ all() { in_site rbd snap ls --all --format json rbd/disk; }
 left=
 for ((try = 1; try <= 200 && ${#left} == 0; try++)); do
   in_site rbd snap create --no-progress "rbd/disk@snapshot-$try"
-  # The time until it is in the middle depends on the machine.
-  in_site sh -c "rbd snap rm --no-progress rbd/disk@snapshot-$try >/dev/null 2>&1 & sleep 0.0$((RANDOM % 10))$((RANDOM % 10)); kill -9 \$!" || true
+  # The time until it is in the middle depends on the machine: every second try waits up to a second.
+  after=$(printf '%03d' $((try % 2 ? RANDOM % 100 : RANDOM % 1000)))
+  in_site sh -c "rbd snap rm --no-progress rbd/disk@snapshot-$try >/dev/null 2>&1 & sleep 0.$after; kill -9 \$!" || true
   left=$(all | grep -o '"type":"trash"' || true)
 done
 [[ $left ]] || { echo "no try of 200 met the moment"; exit 2; }
