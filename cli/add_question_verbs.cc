@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
 #include "cli/add_verbs.h"
 #include "cli/adopt.h"
 #include "cli/audit.h"
@@ -164,7 +165,10 @@ void AddHistory(Program& program) {
                  "several")
       ->needs(&pool);
   sub.add_option("--since", command->since,
-                 "90s, 2h, 3d, or a time such as 2026-11-20T03:00:00Z");
+                 "90s, 2h, 3d, or a time such as 2026-11-20T03:00:00Z")
+      ->check([](const std::string& text) {
+        return std::string(ReadSince(text, absl::Now()).status().message());
+      });
   sub.add_option("--limit", command->limit, "How many of the newest are shown")
       ->capture_default_str()
       ->check(CLI::Range(1, 2000));

@@ -360,7 +360,8 @@ class Gathering {
                   absl::StrCat("what happened in pool ", pool.pool), past,
                   history)) {
       AddBoth(site, absl::StrCat("history/", file), history,
-              HistoryText(history, /*wide=*/true));
+              HistoryText(history, absl::StrCat("pool ", pool.pool),
+                          /*wide=*/true));
     }
     admin_pb::AuditPoolRequest request;
     request.set_pool(pool.pool);

@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "cli/output.h"
 #include "cli/repeated_call.h"
+#include "cli/volume_name.h"
 #include "rpc/text.h"
 
 namespace addons {
@@ -108,12 +109,13 @@ absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now) {
     if (absl::ParseTime(format, text, &time, nullptr)) return time;
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("--since: '", text,
+      absl::StrCat("'", text,
                    "' is neither a duration such as 2h nor a time such as "
                    "2026-11-20T03:00:00Z"));
 }
 
-std::string HistoryText(const admin_pb::ListHistoryResponse& found, bool wide) {
+std::string HistoryText(const admin_pb::ListHistoryResponse& found,
+                        absl::string_view of, bool wide) {
   std::string text;
   if (found.more()) {
     absl::StrAppend(&text, "there are older ones: see --limit and --since\n");
@@ -122,9 +124,8 @@ std::string HistoryText(const admin_pb::ListHistoryResponse& found, bool wide) {
     absl::StrAppend(&text, TextOf(event, wide));
   }
   if (found.events().empty()) {
-    absl::StrAppend(&text,
-                    "nothing has happened here in that time, as far as "
-                    "daemons have written it down\n");
+    absl::StrAppend(&text, "nothing has happened to ", of,
+                    " in that time, as far as daemons have written it down\n");
   }
   if (found.unreadable() > 0) {
     absl::StrAppend(&text, found.unreadable(), " entries cannot be read\n");
@@ -139,12 +140,16 @@ int RunHistory(const HistoryCommand& command, Streams& streams) {
                     "name a volume, a group with --group, or a --pool"),
                 kCliUsage, streams);
   }
+  std::string of;
   if (!command.pool.empty()) {
+    of = absl::StrCat("pool ", Name(command.pool));
     request.set_pool(command.pool);
     request.set_cluster_id(command.cluster);
   } else if (command.group) {
+    of = absl::StrCat("group ", Name(command.id));
     request.set_group_id(command.id);
   } else {
+    of = absl::StrCat("volume ", TypedName(command.id, streams));
     request.set_volume_id(command.id);
   }
   if (!command.since.empty()) {
@@ -156,7 +161,7 @@ int RunHistory(const HistoryCommand& command, Streams& streams) {
   admin_pb::ListHistoryResponse found;
   const absl::Status called = AskWithSecrets(command, request, found, streams);
   if (!called.ok()) return FailCall(called, streams);
-  return YieldMessage(found, HistoryText(found, streams.wide), streams);
+  return YieldMessage(found, HistoryText(found, of, streams.wide), streams);
 }
 
 }  // namespace addons

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "cli/secrets.h"
 #include "cli/streams.h"
@@ -34,11 +35,11 @@ int RunHistory(const HistoryCommand& command, Streams& streams);
 /// "2026-11-20T03:00:00Z" (UTC where no zone is given).
 absl::StatusOr<absl::Time> ReadSince(const std::string& text, absl::Time now);
 
-/// A paragraph for each event, the oldest first; with `wide` images and ids
-/// beside names.
+/// A paragraph for each event of `of` ("volume pvc-1"), the oldest first; with
+/// `wide` images and ids beside names.
 std::string HistoryText(
     const ::rbdaddons::admin::v1::ListHistoryResponse& found,
-    bool wide = false);
+    absl::string_view of, bool wide = false);
 
 }  // namespace addons
 

@@ -12,11 +12,9 @@
 #include "cli/confirm.h"
 #include "cli/inspection.h"
 #include "cli/output.h"
-#include "cli/palette.h"
 #include "cli/progress.h"
 #include "cli/repeated_call.h"
 #include "cli/volume_name.h"
-#include "rbdaddons/admin.pb.h"
 #include "rpc/text.h"
 
 namespace addons {
@@ -91,8 +89,8 @@ int Create(const PointCommand& command, Streams& streams) {
       absl::StrCat(
           "point ", CleanLine(made.name(), kMaxShownName),
           " is made: ", BytesText(static_cast<double>(digested.bytes_read())),
-          " read. On the other site `rbd-addons verify` compares them "
-          "with its copy\n"),
+          " read. On the other site `rbd-addons verify ",
+          TypedName(command.id, streams), "` compares them with its copy\n"),
       streams);
 }
 
@@ -214,8 +212,9 @@ int RollBack(const PointCommand& command, Streams& streams) {
                              " has what it held before; `",
                              PointRemove(command, done.kept(), streams),
                              "` when nobody needs it\n"),
-          "`rbd-addons sync` waits until the other site has it, and a point "
-          "made then, with `rbd-addons verify` there, proves it\n"),
+          "`rbd-addons sync ", TypedName(command.id, streams),
+          "` waits until the other site has it, and a point made then, with "
+          "`rbd-addons verify` there, proves it\n"),
       streams);
 }
 
@@ -280,6 +279,22 @@ std::string VerdictWord(const admin_pb::VerifyPointResponse& found,
   }
 }
 
+int Verify(const PointCommand& command, Streams& streams) {
+  auto request = RequestFor<admin_pb::VerifyPointRequest>(command);
+  request.set_bytes_per_second(RateOf(command));
+  request.set_name(command.name);
+  admin_pb::VerifyPointResponse found;
+  const absl::Status status =
+      Call(command, command.timeout, request, found, streams);
+  if (!status.ok()) return FailCall(status, streams);
+  const int printed =
+      YieldMessage(found, VerdictText(found, Palette(streams)), streams);
+  if (printed != 0) return printed;
+  return found.damaged() == 0 ? 0 : kWouldNotWork;
+}
+
+}  // namespace
+
 std::string VerdictText(const admin_pb::VerifyPointResponse& found,
                         const Palette& palette) {
   const auto verdict = found.verdict();
@@ -297,12 +312,15 @@ std::string VerdictText(const admin_pb::VerifyPointResponse& found,
                     DamageText(found));
   }
   if (verdict == admin_pb::VerifyPointResponse::DAMAGED) {
-    absl::StrAppend(&text, found.primary()
-                               ? "the primary itself has changed since, below "
-                                 "Ceph's own account; look at the disks, and "
-                                 "at the copy\n"
-                               : "copy the image anew on this site: rbd mirror "
-                                 "image resync POOL/IMAGE\n");
+    absl::StrAppend(
+        &text,
+        found.primary()
+            ? "the primary itself has changed since, below "
+              "Ceph's own account; look at the disks, and "
+              "at the copy\n"
+            : absl::StrCat("copy the image anew on this site: rbd "
+                           "mirror image resync ",
+                           CleanLine(found.image(), kMaxShownName), "\n"));
   }
   if (verdict == admin_pb::VerifyPointResponse::UNCLEAR) {
     absl::StrAppend(&text,
@@ -323,22 +341,6 @@ std::string VerdictText(const admin_pb::VerifyPointResponse& found,
   }
   return text;
 }
-
-int Verify(const PointCommand& command, Streams& streams) {
-  auto request = RequestFor<admin_pb::VerifyPointRequest>(command);
-  request.set_bytes_per_second(RateOf(command));
-  request.set_name(command.name);
-  admin_pb::VerifyPointResponse found;
-  const absl::Status status =
-      Call(command, command.timeout, request, found, streams);
-  if (!status.ok()) return FailCall(status, streams);
-  const int printed =
-      YieldMessage(found, VerdictText(found, Palette(streams)), streams);
-  if (printed != 0) return printed;
-  return found.damaged() == 0 ? 0 : kWouldNotWork;
-}
-
-}  // namespace
 
 int RunPoint(const PointCommand& command, Streams& streams) {
   switch (command.verb) {

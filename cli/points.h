@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "cli/palette.h"
 #include "cli/secrets.h"
 #include "cli/streams.h"
+#include "rbdaddons/admin.pb.h"
 
 namespace addons {
 
@@ -37,6 +39,11 @@ struct PointCommand {
 /// a copy is or may be damaged, kCliUsage, kCliInterrupted or the number of the
 /// gRPC code.
 int RunPoint(const PointCommand& command, Streams& streams);
+
+/// What `verify` says of what it found, and what to do.
+std::string VerdictText(
+    const ::rbdaddons::admin::v1::VerifyPointResponse& found,
+    const Palette& palette);
 
 }  // namespace addons
 

@@ -44,9 +44,7 @@ std::string TypedName(const std::string& id, const Streams& streams) {
 }
 
 std::string WithTypedNames(std::string text, const Streams& streams) {
-  for (const auto& [id, name] : streams.typed_names) {
-    absl::StrReplaceAll({{id, name}}, &text);
-  }
+  absl::StrReplaceAll(streams.typed_names, &text);
   return text;
 }
 

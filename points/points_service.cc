@@ -47,6 +47,7 @@ void Fill(const Proof& proof, admin_pb::VerifyPointResponse* response) {
   response->set_verdict(VerdictOf(proof.verdict()));
   response->set_name(CleanLine(proof.header.point, kMaxTextBytes));
   response->set_digested_time(proof.header.made);
+  response->set_image(CleanLine(proof.image, kMaxTextBytes));
   response->set_primary(proof.primary);
   response->set_objects(found.objects);
   response->set_objects_with_data(found.with_data);

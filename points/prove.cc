@@ -81,6 +81,7 @@ absl::StatusOr<Proof> ProveWholePoint(OperationContext& context,
                                       const ContentSink& sink) {
   Proof proof;
   proof.header = whole->record.header();
+  proof.image = whole->seen.opened.volume.ImageSpec();
   proof.primary = whole->seen.view.info.primary;
   ADDONS_ASSIGN_OR_RETURN(proof.found, CompareContent(context, whole->source,
                                                       &whole->record, sink));

@@ -36,6 +36,7 @@ absl::StatusOr<DigestedPoint> DigestPoint(OperationContext& context,
 /// What the image of this site holds, beside the record of its newest point.
 struct Proof {
   PointHeader header;
+  std::string image;     // of this site: POOL/[NAMESPACE/]IMAGE
   bool primary = false;  // of the image here
   Comparison found;
   /// Of a secondary: whether it could be kept in the pool (known_proofs.h), so

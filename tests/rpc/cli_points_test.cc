@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/points.h"
 #include "replication/look/point.h"
 #include "replication/look/rollback_mark.h"
 #include "tests/rpc/cli_fixture.h"
@@ -58,11 +59,23 @@ TEST_F(CliPointsTest, APersonIsAskedBeforeAnythingIsChanged) {
 TEST_F(CliPointsTest, WhatItHoldsIsGivenUpWhereAsked) {
   server_.Start();
   ASSERT_EQ(RollBack({"--discard"}, "yes\n"), 0) << err_.str();
-  EXPECT_THAT(out_.str(),
-              AllOf(HasSubstr("what it held at point first"),
-                    HasSubstr("rbd-addons sync"), Not(HasSubstr("before-"))));
+  EXPECT_THAT(out_.str(), AllOf(HasSubstr("what it held at point first"),
+                                HasSubstr("rbd-addons sync " + server_.id),
+                                Not(HasSubstr("before-"))));
   EXPECT_EQ(server_.a.Data(server_.image), then_);
   EXPECT_EQ(server_.a.OtherSnapshots(server_.image).size(), 1U);
+}
+
+TEST(VerdictTextTest, ADamagedCopyIsNamedWhereItIsToBeMadeAnew) {
+  ::rbdaddons::admin::v1::VerifyPointResponse found;
+  found.set_verdict(::rbdaddons::admin::v1::VerifyPointResponse::DAMAGED);
+  found.set_image("replicapool/tenant1/csi-vol-1");
+  EXPECT_THAT(VerdictText(found, Palette()),
+              HasSubstr("rbd mirror image resync replicapool/tenant1/csi-vol-1"
+                        "\n"));
+  // What reads the primary has nothing to copy anew there.
+  found.set_primary(true);
+  EXPECT_THAT(VerdictText(found, Palette()), Not(HasSubstr("resync")));
 }
 
 // No peer has told that it is in step.

@@ -153,14 +153,17 @@ TEST(HistoryTextTest, AnEventIsCalledByWhatIsKnown) {
   event.set_object("0001-id");
   event.set_verb("demote");
   event.set_code("OK");
-  EXPECT_THAT(HistoryText(found), HasSubstr("  0001-id  demote: OK\n"));
-  EXPECT_THAT(HistoryText(found, /*wide=*/true),
+  EXPECT_THAT(HistoryText(found, "pool p"),
+              HasSubstr("  0001-id  demote: OK\n"));
+  EXPECT_THAT(HistoryText(found, "pool p", /*wide=*/true),
               HasSubstr("  0001-id  demote: OK\n"));
   event.set_image("pool/image");
-  EXPECT_THAT(HistoryText(found), HasSubstr("  pool/image  demote: OK\n"));
+  EXPECT_THAT(HistoryText(found, "pool p"),
+              HasSubstr("  pool/image  demote: OK\n"));
   event.set_name("vgrcontent-1");
-  EXPECT_THAT(HistoryText(found), HasSubstr("  vgrcontent-1  demote: OK\n"));
-  EXPECT_THAT(HistoryText(found, /*wide=*/true),
+  EXPECT_THAT(HistoryText(found, "pool p"),
+              HasSubstr("  vgrcontent-1  demote: OK\n"));
+  EXPECT_THAT(HistoryText(found, "pool p", /*wide=*/true),
               HasSubstr("  vgrcontent-1 (pool/image, 0001-id)  demote: OK\n"));
 }
 
@@ -168,7 +171,8 @@ TEST_F(HistoryTest, NothingIsSaidOfATimeWhenNothingHappened) {
   server_.AddMirrored();
   server_.Start();
   ASSERT_EQ(History({server_.id}), 0) << err_.str();
-  EXPECT_THAT(out_.str(), HasSubstr("nothing has happened here"));
+  EXPECT_THAT(out_.str(),
+              HasSubstr("nothing has happened to volume " + server_.id));
   EXPECT_EQ(server_.world.CountMutations(), 0);
 }
 
@@ -177,8 +181,10 @@ TEST_F(HistoryTest, WhatIsAskedForIsOneThing) {
   server_.Start();
   EXPECT_EQ(History({}), 64);
   EXPECT_EQ(History({server_.id, "--pool", "replicapool"}), 64);
-  EXPECT_EQ(History({server_.id, "--since", "yesterday"}), 64);
-  EXPECT_THAT(err_.str(), HasSubstr("neither a duration such as 2h"));
+  // The name is not looked for then.
+  EXPECT_EQ(History({"pvc-unknown", "--since", "yesterday"}), 64);
+  EXPECT_THAT(err_.str(), HasSubstr("--since: 'yesterday' is neither a "
+                                    "duration such as 2h"));
   EXPECT_EQ(History({"--pool", "none"}), 5) << err_.str();
 }
 

@@ -15,6 +15,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using Verdict = Proof::Verdict;
 
@@ -51,6 +52,7 @@ TEST_F(PointsTest, WhatARollbackTakesFromTheCopyIsFound) {
   const auto proof = Prove(on_b_);
   ASSERT_OK(proof);
   EXPECT_EQ(proof->verdict(), Verdict::kDamaged);
+  EXPECT_THAT(proof->image, EndsWith("/" + image_));
   EXPECT_EQ(proof->found.damaged, proof->found.objects);
   ASSERT_FALSE(proof->found.first.empty());
   EXPECT_EQ(proof->found.first.front().object, 0U);
