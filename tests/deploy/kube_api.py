@@ -199,19 +199,19 @@ class Handler(BaseHTTPRequestHandler):
                 pass
 
     def run(self, pod, query):
-        if not self.upgrade(CHANNELS):
-            return
-        frames = Frames(self)
-        command, container = query["command"], query["container"][0]
-        api = self.server.api
+        if self.upgrade(CHANNELS):
+            assert query["container"][0] in [thing["name"] for thing in pod["spec"]["containers"]], query
+            self.execute(query["command"], "stdin" in query, "tty" in query)
+
+    def execute(self, command, stdin, tty):
+        frames, api = Frames(self), self.server.api
         api.commands.append(command)
-        if command[0] not in api.programs:
+        if command[0] in api.programs:
+            api.run(frames, [api.programs[command[0]], *command[1:]], stdin, tty)
+        else:
             self.finish(frames, {"status": "Failure", "reason": "InternalError", "message":
                                  f'error executing command in container: exec: "{command[0]}": executable file not '
                                  'found in $PATH: unknown'})
-            return
-        assert container in [thing["name"] for thing in pod["spec"]["containers"]], container
-        api.run(frames, [api.programs[command[0]], *command[1:]], "stdin" in query, "tty" in query)
 
     @staticmethod
     def finish(frames, status):
@@ -236,65 +236,30 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
         pass  # clients go away in the middle
 
 
-class KubeApi:
-    """With it, an API server that has `objects`, and a kubeconfig in `kubeconfig`. `programs` are those of the
-    container by name, `environment` is the container's."""
+def config_of(cluster, user):
+    """A kubeconfig for this cluster with these credentials, and contexts as a person has."""
+    return json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "site-a",
+        "clusters": [{"name": "site-a", "cluster": cluster},
+                     {"name": "gone", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "users": [{"name": USER, "user": user}],
+        "contexts": [{"name": "site-a", "context": {"cluster": "site-a", "user": USER}},
+                     {"name": "of-app", "context": {"cluster": "site-a", "user": USER, "namespace": "app"}},
+                     {"name": "gone", "context": {"cluster": "gone", "user": USER}}]})
 
-    def __init__(self, objects, programs, environment):
-        self.objects = {}
+
+class Container:
+    """`programs` are what it has, by name, and `environment` is its own."""
+
+    def __init__(self, programs, environment):
         self.programs, self.environment = programs, environment
-        self.kinds = set(KINDS)
-        self.forbidden = set()  # (verb, resource) or (verb, resource, namespace)
-        self.requests, self.commands, self.ended, self.running = [], [], [], []
+        self.commands, self.ended, self.running = [], [], []
         self.forwards = 0
-        for thing in objects:
-            self.put(thing)
-
-    def put(self, thing):
-        metadata = thing["metadata"]
-        self.objects[thing["kind"], metadata.get("namespace", ""), metadata["name"]] = thing
-
-    def __enter__(self):
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.server.api = self
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-        self.thread.start()
-        self.place = tempfile.TemporaryDirectory()
-        self.kubeconfig = Path(self.place.name) / "kubeconfig"
-        at = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.kubeconfig.write_text(json.dumps({
-            "apiVersion": "v1", "kind": "Config", "current-context": "site-a",
-            "clusters": [{"name": "site-a", "cluster": {"server": at}},
-                         {"name": "gone", "cluster": {"server": "http://127.0.0.1:1"}}],
-            "users": [{"name": USER, "user": {}}],
-            "contexts": [{"name": "site-a", "context": {"cluster": "site-a", "user": USER}},
-                         {"name": "of-app", "context": {"cluster": "site-a", "user": USER, "namespace": "app"}},
-                         {"name": "gone", "context": {"cluster": "gone", "user": USER}}]}))
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-        self.server.shutdown()
-        self.server.server_close()
-        self.place.cleanup()
 
     def stop(self):
-        """Ends what still runs in the container."""
+        """Ends what still runs in it."""
         for process in self.running:
             process.kill()
-
-    def groups(self):
-        versions = sorted({group for group, _, _, _ in KINDS.values() if "/" in group})
-        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [
-            {"name": version.split("/")[0], "versions": [{"groupVersion": version, "version": version.split("/")[1]}],
-             "preferredVersion": {"groupVersion": version, "version": version.split("/")[1]}} for version in versions]}
-
-    def resources(self, group):
-        return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group, "resources": [
-            {"name": plural, "singularName": kind.lower(), "namespaced": namespaced, "kind": kind,
-             "verbs": ["get", "list"], "shortNames": [short] if short else []}
-            for kind, (its_group, plural, namespaced, short) in KINDS.items()
-            if its_group == group and kind in self.kinds]}
 
     def run(self, frames, command, stdin, tty):
         ours = theirs = None
@@ -349,3 +314,52 @@ class KubeApi:
                     descriptor = None
         if stdin is not None:
             stdin.close()
+
+
+class KubeApi(Container):
+    """With it, an API server that has `objects`, and a kubeconfig in `kubeconfig`."""
+
+    def __init__(self, objects, programs, environment):
+        super().__init__(programs, environment)
+        self.objects = {}
+        self.kinds = set(KINDS)
+        self.forbidden = set()  # (verb, resource) or (verb, resource, namespace)
+        self.requests = []
+        for thing in objects:
+            self.put(thing)
+
+    def put(self, thing):
+        metadata = thing["metadata"]
+        self.objects[thing["kind"], metadata.get("namespace", ""), metadata["name"]] = thing
+
+    def settle(self):
+        """What was changed in `objects`, `kinds` and `forbidden` holds after it: here, at once."""
+
+    def __enter__(self):
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server.api = self
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+        self.place = tempfile.TemporaryDirectory()
+        self.kubeconfig = Path(self.place.name) / "kubeconfig"
+        self.kubeconfig.write_text(config_of({"server": f"http://127.0.0.1:{self.server.server_address[1]}"}, {}))
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        self.server.shutdown()
+        self.server.server_close()
+        self.place.cleanup()
+
+    def groups(self):
+        versions = sorted({group for group, _, _, _ in KINDS.values() if "/" in group})
+        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [
+            {"name": version.split("/")[0], "versions": [{"groupVersion": version, "version": version.split("/")[1]}],
+             "preferredVersion": {"groupVersion": version, "version": version.split("/")[1]}} for version in versions]}
+
+    def resources(self, group):
+        return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group, "resources": [
+            {"name": plural, "singularName": kind.lower(), "namespaced": namespaced, "kind": kind,
+             "verbs": ["get", "list"], "shortNames": [short] if short else []}
+            for kind, (its_group, plural, namespaced, short) in KINDS.items()
+            if its_group == group and kind in self.kinds]}
