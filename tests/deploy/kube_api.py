@@ -108,9 +108,21 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def refuse(self, code, reason, message):
-        self.answer(code, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-                           "message": message, "reason": reason, "code": code})
+    def refuse(self, code, reason, message, **details):
+        body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message,
+                "reason": reason, "code": code}
+        if details := {name: text for name, text in details.items() if text}:
+            body["details"] = details
+        self.answer(code, body)
+
+    def no_page(self):
+        """A path that no group has, which is no object's error."""
+        data = b"404 page not found\n"
+        self.send_response(404)
+        self.send_header("Content-Type", "text/plain; charset=utf-8")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
 
     def do_POST(self):
         self.do_GET()
@@ -131,41 +143,50 @@ class Handler(BaseHTTPRequestHandler):
         elif parts[0] == "apis" and len(parts) > 2:
             self.group("/".join(parts[1:3]), parts[3:], query)
         else:
-            self.refuse(404, "NotFound", "the server could not find the requested resource")
+            self.no_page()
 
     def group(self, group, parts, query):
         api = self.server.api
         if not parts:
-            self.answer(200, api.resources(group))
+            if group in {told[0] for told in KINDS.values()}:
+                self.answer(200, api.resources(group))
+            else:
+                self.no_page()
             return
         namespace = ""
         if len(parts) > 2 and parts[0] == "namespaces":
             namespace, parts = parts[1], parts[2:]
         plural, name = parts[0], parts[1] if len(parts) > 1 else ""
         kind = KIND_OF.get((group, plural))
-        if kind is None or kind not in api.kinds:
-            self.refuse(404, "NotFound", "the server could not find the requested resource")
+        if kind is not None and kind not in api.kinds:
+            self.no_page()
             return
         long_name = plural if group == "v1" else f"{plural}.{group.split('/')[0]}"
         verb = "create" if len(parts) > 2 else "get" if name else "list"
         of = "/".join([plural, *parts[2:]])
-        if (verb, of) in api.forbidden or (verb, of, namespace) in api.forbidden:
+        in_group = group.rpartition("/")[0]
+        # Rights come first: nobody may what is not known.
+        if kind is None or (verb, of) in api.forbidden or (verb, of, namespace) in api.forbidden:
             where = f' in the namespace "{namespace}"' if namespace else " at the cluster scope"
             named = f' "{name}"' if name else ""
             self.refuse(403, "Forbidden", f'{long_name}{named} is forbidden: User "{USER}" cannot {verb} resource '
-                        f'"{of}" in API group "{group.rpartition("/")[0]}"{where}')
+                        f'"{of}" in API group "{in_group}"{where}', name=name, group=in_group, kind=plural)
             return
         if not name:
             wanted = dict(text.split("=", 1) for text in query.get("labelSelector", [""])[0].split(",") if text)
             found = [thing for (its_kind, its_namespace, _), thing in sorted(api.objects.items())
                      if its_kind == kind and namespace in ("", its_namespace)
                      and wanted.items() <= thing["metadata"].get("labels", {}).items()]
+            # Of the server's own kinds the list alone says which they are.
+            if "openshift.io" not in group:
+                found = [{name: value for name, value in thing.items() if name not in ("kind", "apiVersion")}
+                         for thing in found]
             self.answer(200, {"kind": kind + "List", "apiVersion": group, "metadata": {"resourceVersion": "9999"},
                               "items": found})
             return
         thing = api.objects.get((kind, namespace, name))
         if thing is None:
-            self.refuse(404, "NotFound", f'{long_name} "{name}" not found')
+            self.refuse(404, "NotFound", f'{long_name} "{name}" not found', name=name, group=in_group, kind=plural)
         elif len(parts) == 2:
             self.answer(200, thing)
         elif parts[2] == "exec":
@@ -358,8 +379,10 @@ class KubeApi(Container):
              "preferredVersion": {"groupVersion": version, "version": version.split("/")[1]}} for version in versions]}
 
     def resources(self, group):
-        return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group, "resources": [
+        # The oldest group does not say of which version its list is.
+        version = {"apiVersion": "v1"} if "/" in group else {}
+        return {"kind": "APIResourceList", **version, "groupVersion": group, "resources": [
             {"name": plural, "singularName": kind.lower(), "namespaced": namespaced, "kind": kind,
-             "verbs": ["get", "list"], "shortNames": [short] if short else []}
+             "verbs": ["get", "list"], **({"shortNames": [short]} if short else {})}
             for kind, (its_group, plural, namespaced, short) in KINDS.items()
             if its_group == group and kind in self.kinds]}

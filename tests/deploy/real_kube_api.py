@@ -88,8 +88,8 @@ class Cluster:
                    "--initial-cluster", f"default=http://127.0.0.1:{peers}")
         # One for all: the server, the node and the signing of tokens that nobody asks for.
         subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-addext",
-                        "subjectAltName=IP:127.0.0.1", "-keyout", self.folder / "key", "-out", self.folder / "certificate"],
-                       check=True, capture_output=True)
+                        "subjectAltName=IP:127.0.0.1", "-keyout", self.folder / "key", "-out",
+                        self.folder / "certificate"], check=True, capture_output=True)
         (self.folder / "tokens").write_text(f'of-{ADMIN},{ADMIN},1,"system:masters"\nof-{USER},{USER},2\n')
         (self.folder / "policy").write_text(json.dumps({
             "apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
@@ -167,7 +167,8 @@ class Cluster:
     @staticmethod
     def folder_of(kind, namespace):
         group, plural, _, _ = KINDS[kind]
-        return f"/{'apis' if '/' in group else 'api'}/{group}/" + (f"namespaces/{namespace}/" if namespace else "") + plural
+        place = f"namespaces/{namespace}/" if namespace else ""
+        return f"/{'apis' if '/' in group else 'api'}/{group}/{place}{plural}"
 
     def make(self, thing, folder):
         thing = copy.deepcopy(thing)
@@ -229,11 +230,12 @@ class Cluster:
                    # Some groups are the project's own, and ask for the word of a reviewer.
                    "metadata": {"name": name, "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}},
                    "spec": {"group": group, "scope": "Namespaced" if namespaced else "Cluster", "names": names,
-                            "versions": [{"name": version, "served": True, "storage": True, "subresources": {"status": {}},
-                                          "schema": {"openAPIV3Schema": schema_of(f"{group}/{version}", kind)}}]}}, folder)
+                            "versions": [{"name": version, "served": True, "storage": True,
+                                          "subresources": {"status": {}}, "schema": {
+                                              "openAPIV3Schema": schema_of(f"{group}/{version}", kind)}}]}}, folder)
 
         def is_there():
-            conditions = json.loads(self.call("GET", f"{folder}/{name}")[1]).get("status", {}).get("conditions", [])
+            conditions = json.loads(self.call("GET", f"{folder}/{name}")[1]).get("status", {}).get("conditions") or []
             return any(one["type"] == "Established" and one["status"] == "True" for one in conditions) and \
                 self.call("GET", f"/apis/{group}/{version}/{plural}", ok=())[0] == 200 and \
                 plural in self.call("GET", f"/apis/{group}/{version}")[1]
@@ -263,9 +265,10 @@ class Cluster:
         for namespace, rules in [("", everywhere), *in_one.items()]:
             kind = "Role" if namespace else "ClusterRole"
             folder = "/apis/rbac.authorization.k8s.io/v1/" + (f"namespaces/{namespace}/" if namespace else "")
+            role = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": "of-the-test"}
             for plural, thing in ((kind.lower() + "s", {"kind": kind, "rules": rules}),
-                                  (kind.lower() + "bindings", {"kind": kind + "Binding", "subjects": subjects, "roleRef": {
-                                      "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": "of-the-test"}})):
+                                  (kind.lower() + "bindings",
+                                   {"kind": kind + "Binding", "subjects": subjects, "roleRef": role})):
                 thing = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "of-the-test"}, **thing}
                 if self.call("PUT", f"{folder}{plural}/of-the-test", thing, ok=())[0] not in (200, 201):
                     self.call("POST", folder + plural, thing)
@@ -279,8 +282,8 @@ class Cluster:
         plural, _, part = resource.partition("/")
         _, text = self.call("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {
             "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {
-                "user": USER, "resourceAttributes": {"verb": verb, "resource": plural, "subresource": part, "group": group,
-                                                     "namespace": namespace}}})
+                "user": USER, "resourceAttributes": {"verb": verb, "resource": plural, "subresource": part,
+                                                     "group": group, "namespace": namespace}}})
         return json.loads(text)["status"]["allowed"]
 
     def requests(self):
