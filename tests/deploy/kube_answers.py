@@ -96,6 +96,9 @@ def told(answer):
     if "metadata" in answer:
         for field in OF_THE_SERVER:
             answer["metadata"].pop(field, None)
+    # When it was made.
+    if isinstance(answer.get("status"), dict):
+        answer["status"].pop("lastPhaseTransitionTime", None)
     if "items" in answer:
         answer["items"] = [told(item) for item in answer["items"]]
     return answer
