@@ -108,9 +108,21 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def refuse(self, code, reason, message):
-        self.answer(code, {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-                           "message": message, "reason": reason, "code": code})
+    def refuse(self, code, reason, message, **details):
+        body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message,
+                "reason": reason, "code": code}
+        if details := {name: text for name, text in details.items() if text}:
+            body["details"] = details
+        self.answer(code, body)
+
+    def no_page(self):
+        """A path that no group has, which is no object's error."""
+        data = b"404 page not found\n"
+        self.send_response(404)
+        self.send_header("Content-Type", "text/plain; charset=utf-8")
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
 
     def do_POST(self):
         self.do_GET()
@@ -131,41 +143,50 @@ class Handler(BaseHTTPRequestHandler):
         elif parts[0] == "apis" and len(parts) > 2:
             self.group("/".join(parts[1:3]), parts[3:], query)
         else:
-            self.refuse(404, "NotFound", "the server could not find the requested resource")
+            self.no_page()
 
     def group(self, group, parts, query):
         api = self.server.api
         if not parts:
-            self.answer(200, api.resources(group))
+            if group in {told[0] for told in KINDS.values()}:
+                self.answer(200, api.resources(group))
+            else:
+                self.no_page()
             return
         namespace = ""
         if len(parts) > 2 and parts[0] == "namespaces":
             namespace, parts = parts[1], parts[2:]
         plural, name = parts[0], parts[1] if len(parts) > 1 else ""
         kind = KIND_OF.get((group, plural))
-        if kind is None or kind not in api.kinds:
-            self.refuse(404, "NotFound", "the server could not find the requested resource")
+        if kind is not None and kind not in api.kinds:
+            self.no_page()
             return
         long_name = plural if group == "v1" else f"{plural}.{group.split('/')[0]}"
         verb = "create" if len(parts) > 2 else "get" if name else "list"
         of = "/".join([plural, *parts[2:]])
-        if (verb, of) in api.forbidden or (verb, of, namespace) in api.forbidden:
+        in_group = group.rpartition("/")[0]
+        # Rights come first: nobody may what is not known.
+        if kind is None or (verb, of) in api.forbidden or (verb, of, namespace) in api.forbidden:
             where = f' in the namespace "{namespace}"' if namespace else " at the cluster scope"
             named = f' "{name}"' if name else ""
             self.refuse(403, "Forbidden", f'{long_name}{named} is forbidden: User "{USER}" cannot {verb} resource '
-                        f'"{of}" in API group "{group.rpartition("/")[0]}"{where}')
+                        f'"{of}" in API group "{in_group}"{where}', name=name, group=in_group, kind=plural)
             return
         if not name:
             wanted = dict(text.split("=", 1) for text in query.get("labelSelector", [""])[0].split(",") if text)
             found = [thing for (its_kind, its_namespace, _), thing in sorted(api.objects.items())
                      if its_kind == kind and namespace in ("", its_namespace)
                      and wanted.items() <= thing["metadata"].get("labels", {}).items()]
+            # Of the server's own kinds the list alone says which they are.
+            if "openshift.io" not in group:
+                found = [{name: value for name, value in thing.items() if name not in ("kind", "apiVersion")}
+                         for thing in found]
             self.answer(200, {"kind": kind + "List", "apiVersion": group, "metadata": {"resourceVersion": "9999"},
                               "items": found})
             return
         thing = api.objects.get((kind, namespace, name))
         if thing is None:
-            self.refuse(404, "NotFound", f'{long_name} "{name}" not found')
+            self.refuse(404, "NotFound", f'{long_name} "{name}" not found', name=name, group=in_group, kind=plural)
         elif len(parts) == 2:
             self.answer(200, thing)
         elif parts[2] == "exec":
@@ -199,19 +220,19 @@ class Handler(BaseHTTPRequestHandler):
                 pass
 
     def run(self, pod, query):
-        if not self.upgrade(CHANNELS):
-            return
-        frames = Frames(self)
-        command, container = query["command"], query["container"][0]
-        api = self.server.api
+        if self.upgrade(CHANNELS):
+            assert query["container"][0] in [thing["name"] for thing in pod["spec"]["containers"]], query
+            self.execute(query["command"], "stdin" in query, "tty" in query)
+
+    def execute(self, command, stdin, tty):
+        frames, api = Frames(self), self.server.api
         api.commands.append(command)
-        if command[0] not in api.programs:
+        if command[0] in api.programs:
+            api.run(frames, [api.programs[command[0]], *command[1:]], stdin, tty)
+        else:
             self.finish(frames, {"status": "Failure", "reason": "InternalError", "message":
                                  f'error executing command in container: exec: "{command[0]}": executable file not '
                                  'found in $PATH: unknown'})
-            return
-        assert container in [thing["name"] for thing in pod["spec"]["containers"]], container
-        api.run(frames, [api.programs[command[0]], *command[1:]], "stdin" in query, "tty" in query)
 
     @staticmethod
     def finish(frames, status):
@@ -236,65 +257,30 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
         pass  # clients go away in the middle
 
 
-class KubeApi:
-    """With it, an API server that has `objects`, and a kubeconfig in `kubeconfig`. `programs` are those of the
-    container by name, `environment` is the container's."""
+def config_of(cluster, user):
+    """A kubeconfig for this cluster with these credentials, and contexts as a person has."""
+    return json.dumps({
+        "apiVersion": "v1", "kind": "Config", "current-context": "site-a",
+        "clusters": [{"name": "site-a", "cluster": cluster},
+                     {"name": "gone", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "users": [{"name": USER, "user": user}],
+        "contexts": [{"name": "site-a", "context": {"cluster": "site-a", "user": USER}},
+                     {"name": "of-app", "context": {"cluster": "site-a", "user": USER, "namespace": "app"}},
+                     {"name": "gone", "context": {"cluster": "gone", "user": USER}}]})
 
-    def __init__(self, objects, programs, environment):
-        self.objects = {}
+
+class Container:
+    """`programs` are what it has, by name, and `environment` is its own."""
+
+    def __init__(self, programs, environment):
         self.programs, self.environment = programs, environment
-        self.kinds = set(KINDS)
-        self.forbidden = set()  # (verb, resource) or (verb, resource, namespace)
-        self.requests, self.commands, self.ended, self.running = [], [], [], []
+        self.commands, self.ended, self.running = [], [], []
         self.forwards = 0
-        for thing in objects:
-            self.put(thing)
-
-    def put(self, thing):
-        metadata = thing["metadata"]
-        self.objects[thing["kind"], metadata.get("namespace", ""), metadata["name"]] = thing
-
-    def __enter__(self):
-        self.server = Server(("127.0.0.1", 0), Handler)
-        self.server.api = self
-        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
-        self.thread.start()
-        self.place = tempfile.TemporaryDirectory()
-        self.kubeconfig = Path(self.place.name) / "kubeconfig"
-        at = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.kubeconfig.write_text(json.dumps({
-            "apiVersion": "v1", "kind": "Config", "current-context": "site-a",
-            "clusters": [{"name": "site-a", "cluster": {"server": at}},
-                         {"name": "gone", "cluster": {"server": "http://127.0.0.1:1"}}],
-            "users": [{"name": USER, "user": {}}],
-            "contexts": [{"name": "site-a", "context": {"cluster": "site-a", "user": USER}},
-                         {"name": "of-app", "context": {"cluster": "site-a", "user": USER, "namespace": "app"}},
-                         {"name": "gone", "context": {"cluster": "gone", "user": USER}}]}))
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-        self.server.shutdown()
-        self.server.server_close()
-        self.place.cleanup()
 
     def stop(self):
-        """Ends what still runs in the container."""
+        """Ends what still runs in it."""
         for process in self.running:
             process.kill()
-
-    def groups(self):
-        versions = sorted({group for group, _, _, _ in KINDS.values() if "/" in group})
-        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [
-            {"name": version.split("/")[0], "versions": [{"groupVersion": version, "version": version.split("/")[1]}],
-             "preferredVersion": {"groupVersion": version, "version": version.split("/")[1]}} for version in versions]}
-
-    def resources(self, group):
-        return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group, "resources": [
-            {"name": plural, "singularName": kind.lower(), "namespaced": namespaced, "kind": kind,
-             "verbs": ["get", "list"], "shortNames": [short] if short else []}
-            for kind, (its_group, plural, namespaced, short) in KINDS.items()
-            if its_group == group and kind in self.kinds]}
 
     def run(self, frames, command, stdin, tty):
         ours = theirs = None
@@ -349,3 +335,54 @@ class KubeApi:
                     descriptor = None
         if stdin is not None:
             stdin.close()
+
+
+class KubeApi(Container):
+    """With it, an API server that has `objects`, and a kubeconfig in `kubeconfig`."""
+
+    def __init__(self, objects, programs, environment):
+        super().__init__(programs, environment)
+        self.objects = {}
+        self.kinds = set(KINDS)
+        self.forbidden = set()  # (verb, resource) or (verb, resource, namespace)
+        self.requests = []
+        for thing in objects:
+            self.put(thing)
+
+    def put(self, thing):
+        metadata = thing["metadata"]
+        self.objects[thing["kind"], metadata.get("namespace", ""), metadata["name"]] = thing
+
+    def settle(self):
+        """What was changed in `objects`, `kinds` and `forbidden` holds after it: here, at once."""
+
+    def __enter__(self):
+        self.server = Server(("127.0.0.1", 0), Handler)
+        self.server.api = self
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+        self.place = tempfile.TemporaryDirectory()
+        self.kubeconfig = Path(self.place.name) / "kubeconfig"
+        self.kubeconfig.write_text(config_of({"server": f"http://127.0.0.1:{self.server.server_address[1]}"}, {}))
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        self.server.shutdown()
+        self.server.server_close()
+        self.place.cleanup()
+
+    def groups(self):
+        versions = sorted({group for group, _, _, _ in KINDS.values() if "/" in group})
+        return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [
+            {"name": version.split("/")[0], "versions": [{"groupVersion": version, "version": version.split("/")[1]}],
+             "preferredVersion": {"groupVersion": version, "version": version.split("/")[1]}} for version in versions]}
+
+    def resources(self, group):
+        # The oldest group does not say of which version its list is.
+        version = {"apiVersion": "v1"} if "/" in group else {}
+        return {"kind": "APIResourceList", **version, "groupVersion": group, "resources": [
+            {"name": plural, "singularName": kind.lower(), "namespaced": namespaced, "kind": kind,
+             "verbs": ["get", "list"], **({"shortNames": [short]} if short else {})}
+            for kind, (its_group, plural, namespaced, short) in KINDS.items()
+            if its_group == group and kind in self.kinds]}

@@ -1,5 +1,6 @@
-"""`kubectl rbd-addons` (deploy/kubectl): the real kubectl, with the plugin, against an API server on loopback
-(kube_api.py) whose pod has the real command line and a daemon on simulated sites."""
+"""`kubectl rbd-addons` (deploy/kubectl): the real kubectl, with the plugin, against an API server on loopback whose
+pod has the real command line and a daemon on simulated sites. The API server is kube_api.py, or, where KUBE_APISERVER
+and ETCD are set, that program (real_kube_api.py)."""
 
 import base64
 import copy
@@ -23,6 +24,7 @@ from kube_api import KINDS, KubeApi
 from model import CLI, Model, await_it
 from objects import OVERLAYS, SOURCE, main, overlay, run, tool
 from operations import commands, shape
+from real_kube_api import PROGRAMS, RealKubeApi
 
 PLUGIN = SOURCE / "deploy" / "kubectl" / "kubectl-rbd_addons"
 OBJECTS = SOURCE / "tests" / "deploy" / "kubernetes_objects.yaml"
@@ -104,7 +106,8 @@ class Case(unittest.TestCase):
         (self.bin / PLUGIN.name).symlink_to(PLUGIN)
         environment = {"CSI_ADDONS_ENDPOINT": f"unix://{self.model.folder}/s",
                        "RBD_ADDONS_ADMIN_ENDPOINT": f"unix://{self.model.folder}/a", "PATH": "/usr/bin"}
-        self.api = KubeApi(copy.deepcopy(self.things), {"rbd-addons": CLI}, environment)
+        make = RealKubeApi if any(PROGRAMS.values()) else KubeApi
+        self.api = make(copy.deepcopy(self.things), {"rbd-addons": CLI}, environment)
         self.api.__enter__()
         self.addCleanup(self.api.__exit__)
         (self.place / "home").mkdir()
@@ -119,6 +122,7 @@ class Case(unittest.TestCase):
 
     def ask(self, *words, typed=None, code=0):
         """What `kubectl rbd-addons WORDS` does, without a terminal."""
+        self.api.settle()
         done = subprocess.run(["kubectl", "rbd-addons", *words], capture_output=True, text=True, timeout=300,
                               env=self.environment, input=typed, stdin=None if typed is not None else subprocess.DEVNULL)
         self.assertEqual(done.returncode, code, f"{words}:\n{done.stdout}{done.stderr}")
