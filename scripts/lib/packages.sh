@@ -35,7 +35,7 @@ fuzz_packages=(clang libclang-rt-dev)
 # Measuring without clusters.
 micro_packages=(libbenchmark-dev)
 # What is shipped: Debian packages, and the image. Of a clone git takes the files.
-package_packages=(dpkg-dev debhelper git)
+package_packages=(build-essential debhelper dpkg-dev git)
 image_packages=(buildah mmdebstrap git)
 # Not needed, but used when they are there.
 faster_packages=(ccache lld)

@@ -111,6 +111,8 @@ done
 for purpose in package image; do
   grep -qx git <<<"$(scripts/packages.sh "$purpose")" || offend "packages.sh $purpose: git is missing"
 done
+# dpkg-checkbuilddeps asks for it, whatever the package needs.
+grep -qx build-essential <<<"$(scripts/packages.sh package)" || offend "packages.sh package: build-essential is missing"
 mkdir -p "$work/unpacked/build" "$work/unpacked/scripts/lib"
 echo text >"$work/unpacked/CHANGELOG.md"
 touch -d @1000000000 "$work/unpacked/CHANGELOG.md"
