@@ -14,5 +14,6 @@ copy_source() {
 
 # source_epoch: when it was made, in seconds.
 source_epoch() {
-  [[ -e .git ]] && git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md
+  if [[ -e .git ]] && git log -1 --format=%ct 2>/dev/null; then return; fi
+  stat -c %Y CHANGELOG.md
 }
