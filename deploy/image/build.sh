@@ -11,7 +11,8 @@
 #                    libraries: quick, to try things; not what is shipped
 #   --archive FILE   write the image there as well (an OCI archive)
 #
-# As root. Prints the size, and what the largest packages in it are.
+# As root. At a terminal it offers to install what it needs; elsewhere it names the command for
+# that. Prints the size, and what the largest libraries in it are.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=scripts/lib/common.sh
@@ -22,6 +23,8 @@ cd "$(dirname "$0")/../.."
 . scripts/lib/machine.sh
 # shellcheck source=scripts/lib/build.sh
 . scripts/lib/build.sh
+# shellcheck source=scripts/lib/source.sh
+. scripts/lib/source.sh
 
 suite=forky aptopts=() base='' built='' archive='' name=''
 usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; }
@@ -44,7 +47,7 @@ version=$(sed -n 's/^project(rbd-addons VERSION \([0-9.]*\).*/\1/p' CMakeLists.t
 name=${name:-rbd-addons:$version}
 revision=$(git rev-parse HEAD 2>/dev/null || echo unknown)
 # The time of that change, so that the same input gives the same image.
-created=$(date -u -d "@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}" +%Y-%m-%dT%H:%M:%SZ)
+created=$(date -u -d "@${SOURCE_DATE_EPOCH:-$(source_epoch)}" +%Y-%m-%dT%H:%M:%SZ)
 
 # The combination that needs least: no overlay file system, no namespaces.
 export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=${STORAGE_DRIVER:-vfs}
@@ -69,7 +72,7 @@ else
       rm "$work/base.tar"
     fi
   fi
-  git archive --format=tar HEAD | tar -x -C "$work" --one-top-level=source
+  copy_source "$work/source"
   buildah bud --tag "$name" --build-arg BASE="$base" --build-arg VERSION="$version" \
     --build-arg REVISION="$revision" --build-arg CREATED="$created" --file deploy/image/Containerfile "$work/source" 2>&1 |
     show_build_progress "$(compile_jobs)" '' "$work/log" || {

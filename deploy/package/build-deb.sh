@@ -5,6 +5,9 @@
 #   deploy/package/build-deb.sh [--build FOLDER] [INTO]    default: dist/
 #
 #   --build FOLDER   pack the programs of this built tree (build/release) instead of compiling
+#
+# At a terminal it offers to install what it needs, as root or through sudo; elsewhere it names
+# the command for that.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # shellcheck source=scripts/lib/common.sh
@@ -15,6 +18,8 @@ cd "$(dirname "$0")/../.."
 . scripts/lib/machine.sh
 # shellcheck source=scripts/lib/build.sh
 . scripts/lib/build.sh
+# shellcheck source=scripts/lib/source.sh
+. scripts/lib/source.sh
 
 built='' into=dist
 usage() { sed -n '2,/^set /{/^#/s/^# \{0,1\}//p}' "$0"; }
@@ -39,11 +44,11 @@ if [[ $built ]]; then
   export PREBUILT=$built
   cp -r deploy CHANGELOG.md "$source"
 else
-  git archive --format=tar HEAD | tar -x -C "$source"
+  copy_source "$source"
 fi
 cp -r deploy/debian "$source/debian"
 version=$(sed -n 's/^project(rbd-addons VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-epoch=$(git log -1 --format=%ct 2>/dev/null || date +%s)
+epoch=$(source_epoch)
 sed -i "s/@BUILD@/$(packages_for release | paste -sd , | sed 's/,/, /g')/" "$source/debian/control"
 cat >"$source/debian/changelog" <<CHANGES
 rbd-addons ($version) unstable; urgency=medium

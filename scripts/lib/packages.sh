@@ -34,9 +34,9 @@ lint_packages=(clang clang-format clang-tidy shellcheck)
 fuzz_packages=(clang libclang-rt-dev)
 # Measuring without clusters.
 micro_packages=(libbenchmark-dev)
-# What is shipped: Debian packages, and the image.
-package_packages=(dpkg-dev debhelper)
-image_packages=(buildah mmdebstrap)
+# What is shipped: Debian packages, and the image. Of a clone git takes the files.
+package_packages=(build-essential debhelper dpkg-dev git)
+image_packages=(buildah mmdebstrap git)
 # Not needed, but used when they are there.
 faster_packages=(ccache lld)
 

@@ -107,5 +107,22 @@ for purpose in contract integration long demo; do
   grep -qx ceph-mon <<<"$(scripts/packages.sh "$purpose")" || offend "packages.sh $purpose: ceph-mon is missing"
 done
 
+# Packages and image are made from a clone, for which git is needed, or from an unpacked release.
+for purpose in package image; do
+  grep -qx git <<<"$(scripts/packages.sh "$purpose")" || offend "packages.sh $purpose: git is missing"
+done
+# dpkg-checkbuilddeps asks for it, whatever the package needs.
+grep -qx build-essential <<<"$(scripts/packages.sh package)" || offend "packages.sh package: build-essential is missing"
+mkdir -p "$work/unpacked/build" "$work/unpacked/scripts/lib"
+echo text >"$work/unpacked/CHANGELOG.md"
+touch -d @1000000000 "$work/unpacked/CHANGELOG.md"
+(
+  # shellcheck source=scripts/lib/source.sh
+  . scripts/lib/source.sh
+  cd "$work/unpacked"
+  copy_source "$work/copied/source"
+  [[ $(ls "$work/copied/source") == $'CHANGELOG.md\nscripts' && $(source_epoch) == 1000000000 ]]
+) || offend "scripts/lib/source.sh: an unpacked release is not copied without its build folder"
+
 ((offences == 0)) || exit 1
 echo "the scripts refuse what they do not know, and change nothing then"
