@@ -746,7 +746,7 @@ Package Admin() {
           "name=2; int64 digested_time=3; bool primary=4; uint64 objects=5; "
           "uint64 objects_with_data=6; uint64 bytes_read=7; uint64 damaged=8; "
           "rep rbdaddons.admin.v1.DamagedObjects damaged_objects=9; uint64 "
-          "not_cleared_bytes=10; string not_kept=11}",
+          "not_cleared_bytes=10; string not_kept=11; string image=12}",
           "enum rbdaddons.admin.v1.VerifyPointResponse.Verdict {UNSPECIFIED=0; "
           "WHOLE=1; DAMAGED=2; NOT_CLEARED=3; UNCLEAR=4}",
           "rbdaddons.admin.v1.DamagedObjects {uint64 object=1; uint64 count=2; "
