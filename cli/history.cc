@@ -153,9 +153,8 @@ int RunHistory(const HistoryCommand& command, Streams& streams) {
     request.set_volume_id(command.id);
   }
   if (!command.since.empty()) {
-    const auto since = ReadSince(command.since, absl::Now());
-    if (!since.ok()) return Fail(since.status(), kCliUsage, streams);
-    request.set_since(absl::ToUnixSeconds(*since));
+    request.set_since(
+        absl::ToUnixSeconds(ReadSince(command.since, absl::Now()).value()));
   }
   request.set_limit(command.limit);
   admin_pb::ListHistoryResponse found;

@@ -21,7 +21,9 @@ struct HistoryCommand {
   bool group = false;
   std::string pool;  // or else
   std::string cluster;
-  std::string since;  // as ReadSince() takes it; empty: from the beginning
+  /// As ReadSince() takes it, which the option has asked; empty: from the
+  /// beginning.
+  std::string since;
   uint32_t limit = 100;
   SecretsSource secrets;
   std::chrono::milliseconds timeout{};

@@ -4,13 +4,11 @@ kube_answers.json. With KUBE_APISERVER and ETCD the real one is asked now; RECOR
 import json
 import os
 import unittest
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import yaml
 
-from kube_api import KINDS, USER, KubeApi
+from kube_api import KINDS, KubeApi
 from kubectl import LEASE, OBJECTS, PV
 from objects import main
 from real_kube_api import OF_THE_SERVER, RealKubeApi, why_not
@@ -61,27 +59,16 @@ def objects():
     return [thing for thing in yaml.safe_load_all(text) if thing["kind"] != "Secret"]
 
 
-def ask_both(api, real):
+def ask_all(api):
     """{question: (code, answer)}, with each question's refusals."""
     answers = {}
     for path, refused in QUESTIONS:
         api.forbidden = {("get" if named else "list", plural) for plural, named in refused}
         api.settle()
-        if real:
-            code, text = api.cluster.ask(path, USER)
-        else:
-            code, text = ask(f"http://127.0.0.1:{api.server.server_address[1]}{path}")
+        code, text = api.ask(path)
         answer = json.loads(text) if text.startswith("{") else text
         answers[path + (" forbidden" if refused else "")] = {"code": code, "answer": told(answer)}
     return answers
-
-
-def ask(url):
-    try:
-        with urllib.request.urlopen(url, timeout=60) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        return error.code, error.read().decode()
 
 
 def told(answer):
@@ -121,7 +108,7 @@ class Answers(unittest.TestCase):
     def test_the_imitation_answers_as_the_recording_says(self):
         recorded = json.loads(RECORDING.read_text())
         with KubeApi(objects(), {}, {}) as api:
-            said = ask_both(api, False)
+            said = ask_all(api)
         self.assertEqual(sorted(said), sorted(recorded["answers"]))
         self.assertGreater(len(said), 30)
         for question, answer in said.items():
@@ -140,8 +127,8 @@ class Answers(unittest.TestCase):
     @unittest.skipIf(why_not(), why_not())
     def test_a_real_one_says_what_is_recorded(self):
         with RealKubeApi(objects(), {}, {}) as api:
-            said = ask_both(api, True)
-            version = json.loads(api.cluster.ask("/version", USER)[1])["gitVersion"]
+            said = ask_all(api)
+            version = json.loads(api.ask("/version")[1])["gitVersion"]
         if os.environ.get("RECORD"):
             RECORDING.write_text(json.dumps({"version": version, "answers": said}, indent=1, sort_keys=True) + "\n")
         self.assertEqual(json.loads(RECORDING.read_text())["answers"], said)

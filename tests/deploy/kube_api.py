@@ -15,6 +15,8 @@ import struct
 import subprocess
 import tempfile
 import threading
+import urllib.error
+import urllib.request
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -269,13 +271,40 @@ def config_of(cluster, user):
                      {"name": "gone", "context": {"cluster": "gone", "user": USER}}]})
 
 
-class Container:
-    """`programs` are what it has, by name, and `environment` is its own."""
+class Cluster:
+    """What a test has in a cluster: `objects`, and one container, whose `programs` are found by name and which has this
+    `environment`. A kubeconfig for it is in `kubeconfig`."""
 
-    def __init__(self, programs, environment):
+    def __init__(self, objects, programs, environment):
+        self.objects = {}
+        self.kinds = set(KINDS)
+        self.forbidden = set()  # (verb, resource) or (verb, resource, namespace)
         self.programs, self.environment = programs, environment
         self.commands, self.ended, self.running = [], [], []
         self.forwards = 0
+        for thing in objects:
+            self.put(thing)
+
+    def put(self, thing):
+        metadata = thing["metadata"]
+        self.objects[thing["kind"], metadata.get("namespace", ""), metadata["name"]] = thing
+
+    def settle(self):
+        """What was changed in `objects`, `kinds` and `forbidden` holds after it."""
+        raise NotImplementedError
+
+    def ask(self, path):
+        """(code, text), as the user."""
+        raise NotImplementedError
+
+    def write_kubeconfig(self, cluster, user):
+        self.place = tempfile.TemporaryDirectory()
+        self.kubeconfig = Path(self.place.name) / "kubeconfig"
+        self.kubeconfig.write_text(config_of(cluster, user))
+
+    def __exit__(self, *_):
+        self.stop()
+        self.place.cleanup()
 
     def stop(self):
         """Ends what still runs in it."""
@@ -337,40 +366,36 @@ class Container:
             stdin.close()
 
 
-class KubeApi(Container):
-    """With it, an API server that has `objects`, and a kubeconfig in `kubeconfig`."""
+class KubeApi(Cluster):
+    """With it, an API server of our own."""
 
     def __init__(self, objects, programs, environment):
-        super().__init__(programs, environment)
-        self.objects = {}
-        self.kinds = set(KINDS)
-        self.forbidden = set()  # (verb, resource) or (verb, resource, namespace)
+        super().__init__(objects, programs, environment)
         self.requests = []
-        for thing in objects:
-            self.put(thing)
-
-    def put(self, thing):
-        metadata = thing["metadata"]
-        self.objects[thing["kind"], metadata.get("namespace", ""), metadata["name"]] = thing
 
     def settle(self):
-        """What was changed in `objects`, `kinds` and `forbidden` holds after it: here, at once."""
+        pass  # it holds at once
+
+    def ask(self, path):
+        try:
+            with urllib.request.urlopen(self.url + path, timeout=60) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
 
     def __enter__(self):
         self.server = Server(("127.0.0.1", 0), Handler)
         self.server.api = self
         self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
         self.thread.start()
-        self.place = tempfile.TemporaryDirectory()
-        self.kubeconfig = Path(self.place.name) / "kubeconfig"
-        self.kubeconfig.write_text(config_of({"server": f"http://127.0.0.1:{self.server.server_address[1]}"}, {}))
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
+        self.write_kubeconfig({"server": self.url}, {})
         return self
 
     def __exit__(self, *_):
-        self.stop()
+        super().__exit__()
         self.server.shutdown()
         self.server.server_close()
-        self.place.cleanup()
 
     def groups(self):
         versions = sorted({group for group, _, _, _ in KINDS.values() if "/" in group})

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 from custom_resources import known
-from kube_api import CHANNELS, KINDS, USER, Container, Handler, Server, config_of
+from kube_api import CHANNELS, KINDS, USER, Cluster, Handler, Server
 from model import await_it, free_port
 
 PROGRAMS = {name: os.environ.get(name) for name in ("KUBE_APISERVER", "ETCD")}
@@ -50,7 +50,7 @@ class Kubelet(Handler):
             self.forward()
 
 
-class Cluster:
+class Servers:
     """etcd, kube-apiserver and the address of a node, once for all tests of a program."""
 
     one = None
@@ -130,7 +130,7 @@ class Cluster:
                 process.kill()
                 process.wait()
         self.place.cleanup()
-        Cluster.one = None
+        Servers.one = None
 
     def start_node(self):
         self.kubelet = Server(("127.0.0.1", 0), Kubelet)
@@ -337,38 +337,25 @@ def schema_of(version, kind):
     return {"type": "object", "required": ["spec"], "properties": {"spec": inside(""), "status": open_one}}
 
 
-class RealKubeApi(Container):
-    """As KubeApi, which see. What a test changes reaches the server with settle()."""
-
-    def __init__(self, objects, programs, environment):
-        super().__init__(programs, environment)
-        self.objects, self.kinds, self.forbidden = {}, set(KINDS), set()
-        for thing in objects:
-            self.put(thing)
-
-    def put(self, thing):
-        metadata = thing["metadata"]
-        self.objects[thing["kind"], metadata.get("namespace", ""), metadata["name"]] = thing
+class RealKubeApi(Cluster):
+    """With it, a kube-apiserver that has what a test has changed after settle()."""
 
     def settle(self):
-        self.cluster.settle(self.objects, self.kinds, self.forbidden)
+        self.servers.settle(self.objects, self.kinds, self.forbidden)
+
+    def ask(self, path):
+        return self.servers.ask(path, USER)
 
     @property
     def requests(self):
-        return self.cluster.requests()[self.before:]
+        return self.servers.requests()[self.before:]
 
     def __enter__(self):
-        self.cluster = Cluster.get()
-        self.cluster.kubelet.api = self
+        self.servers = Servers.get()
+        self.servers.kubelet.api = self
         self.settle()
-        self.before = len(self.cluster.requests())
-        self.place = tempfile.TemporaryDirectory()
-        self.kubeconfig = Path(self.place.name) / "kubeconfig"
-        self.kubeconfig.write_text(config_of(
-            {"server": f"https://127.0.0.1:{self.cluster.port}",
-             "certificate-authority": str(self.cluster.folder / "certificate")}, {"token": f"of-{USER}"}))
+        self.before = len(self.servers.requests())
+        self.write_kubeconfig({"server": f"https://127.0.0.1:{self.servers.port}",
+                               "certificate-authority": str(self.servers.folder / "certificate")},
+                              {"token": f"of-{USER}"})
         return self
-
-    def __exit__(self, *_):
-        self.stop()
-        self.place.cleanup()
