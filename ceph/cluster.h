@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/cluster_id.h"
+#include "base/image_name.h"
 #include "base/secret.h"
 
 namespace addons {
@@ -45,6 +46,14 @@ inline CephUserRef MakeCephUser(std::string id, Secret key) {
       CephUser{std::move(id), std::move(key)});
 }
 
+/// An image of a cluster, where it is and which one.
+struct PlacedImage {
+  int64_t pool_id = 0;
+  std::string rados_namespace;
+  ImageName name;
+  std::string id;  // another image of that name is not meant
+};
+
 /// One cluster as one user. Thread-safe. When Ceph answers ESHUTDOWN (this
 /// client was blocklisted) the connection concerned is dropped and the next
 /// OpenPool() or command makes a new one; pools and images of the old one keep
@@ -72,6 +81,18 @@ class Cluster {
   /// the monitor operation timeout. rados_mon_command, rados_mgr_command
   virtual absl::StatusOr<std::string> MonCommand(const std::string& json) = 0;
   virtual absl::StatusOr<std::string> MgrCommand(const std::string& json) = 0;
+
+  /// Makes a user's snapshot of this name of each of `images`, which differ, at
+  /// one instant: their writers wait from before the first is made until the
+  /// last one is. They wait for some seconds at most, and no write fails. Where
+  /// it fails each image has one or none.
+  ///
+  /// UNAVAILABLE: a writer kept its lock, or it took too long, so that it was
+  /// given up. FAILED_PRECONDITION: an image has no exclusive lock, or this
+  /// librbd no LockMode::kTransient. NOT_FOUND: an image is gone. Otherwise as
+  /// Pool::OpenImage() and Image::CreateSnapshot(). Blocks for a minute at most.
+  virtual absl::Status SnapshotTogether(const std::vector<PlacedImage>& images,
+                                        const std::string& snapshot) = 0;
 
   /// The RADOS instance ids of the connections that are up: recognises our own
   /// watches. rados_get_instance_id

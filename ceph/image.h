@@ -129,6 +129,12 @@ struct ImageHeader {
   std::optional<uint64_t> snapshot_limit = std::nullopt;
 };
 
+/// What other clients' writes do while a handle has the exclusive lock.
+enum class LockMode {
+  kExclusive,  // fail
+  kTransient,  // wait
+};
+
 /// The entries to set, and those to remove: nullopt, also of absent ones.
 using MetadataChanges = std::map<std::string, std::optional<std::string>>;
 
@@ -288,12 +294,18 @@ class Image {
   virtual absl::Status Flush() = 0;
   /// What lies beyond a smaller size is gone. rbd_resize2
   virtual absl::Status Resize(uint64_t bytes) = 0;
-  /// Takes the exclusive lock for this handle, until it is closed: no other
-  /// client can write meanwhile. The lock of a client that died is broken,
-  /// which takes up to 30 s. UNAVAILABLE or errno EROFS: a living client keeps
-  /// it. An image without the feature exclusive-lock has no lock: OK.
-  /// rbd_lock_acquire
-  virtual absl::Status AcquireLock() = 0;
+  /// Takes the exclusive lock for this handle, until it is given back or closed:
+  /// no other client can write meanwhile. The lock of a client that died is
+  /// broken, which takes up to 30 s. UNAVAILABLE or errno EROFS: a living client
+  /// keeps it. An image without the feature exclusive-lock has no lock: OK.
+  /// Errno EOPNOTSUPP: HasTransientLock() is false. rbd_lock_acquire
+  virtual absl::Status AcquireLock(LockMode mode) = 0;
+  /// Gives it back; OK where this handle has none. rbd_lock_release
+  virtual absl::Status ReleaseLock() = 0;
+  /// Whether this librbd has LockMode::kTransient: those of Ceph 19.2.4 and
+  /// newer ones. For a read-only handle, of which librbd refuses every lock,
+  /// but first each mode that it does not know. rbd_lock_acquire
+  virtual absl::StatusOr<bool> HasTransientLock() = 0;
   /// A user's snapshot of what was written until then; no client is asked to
   /// pause its writes. ALREADY_EXISTS: there is one of this name. Errno EDQUOT:
   /// the image may have no more. rbd_snap_create2

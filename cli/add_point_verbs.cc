@@ -4,6 +4,7 @@
 
 #include "cli/add_verbs.h"
 #include "cli/durations.h"
+#include "cli/group_points.h"
 #include "cli/points.h"
 
 namespace addons {
@@ -14,18 +15,20 @@ struct PointVerbTexts {
   const char* name;
   const char* text;
   bool reads;
+  bool groups;
 };
 
 constexpr std::array<PointVerbTexts, 4> kPointVerbs = {{
     {PointVerb::kCreate, "create",
-     "Make a point of a volume where it is primary, and read what it holds",
-     true},
+     "Make a point of a volume where it is primary, and read what it holds; of "
+     "a group all at one instant",
+     true, true},
     {PointVerb::kList, "list", "Show the points that a volume has on this site",
-     false},
+     false, true},
     {PointVerb::kRemove, "remove",
-     "Remove a point of a volume where it is primary", false},
+     "Remove a point of a volume where it is primary", false, true},
     {PointVerb::kRollback, "rollback",
-     "Give a volume back what it held at a point, on both sites", false},
+     "Give a volume back what it held at a point, on both sites", false, false},
 }};
 
 void Add(const PointVerbTexts& verb, CLI::App& parent, Program& program) {
@@ -51,16 +54,21 @@ void Add(const PointVerbTexts& verb, CLI::App& parent, Program& program) {
   if (verb.reads) {
     AddReadingRate(sub, command->mebibytes_per_second);
   }
-  AddVolumePlaceOptions(sub, options);
+  AddVolumePlaceOptions(
+      sub, options,
+      verb.groups
+          ? sub.add_flag("--group", command->group,
+                         "It is the id of a volume group: all its members")
+          : nullptr);
   AddUserOptions(sub, options.secrets);
   AddSocketOptions(sub, options, Sockets::kAdmin);
   AddTimeoutOption(sub, *timeout_seconds, kWaitText);
   program.AddVerb(sub, [&program, command, timeout_seconds](Streams& streams) {
     AimAtAdminSocket(program.options(), *command);
-    const int code = program.FindIds({&command->id}, streams);
-    if (code != 0) return code;
     command->timeout = Milliseconds(*timeout_seconds);
-    return RunPoint(*command, streams);
+    if (command->group) return RunGroupPoint(*command, streams);
+    const int code = program.FindIds({&command->id}, streams);
+    return code != 0 ? code : RunPoint(*command, streams);
   });
 }
 
@@ -89,7 +97,7 @@ void AddPointVerbs(Program& program) {
   Add({PointVerb::kVerify, "verify",
        "Read what a volume has on this site, and compare it with its newest "
        "point",
-       true},
+       true, false},
       program.app(), program);
 }
 

@@ -100,15 +100,7 @@ int List(const PointCommand& command, Streams& streams) {
       Call(command, RepeatedCall().one_call,
            RequestFor<admin_pb::ListPointsRequest>(command), listed, streams);
   if (!status.ok()) return FailCall(status, streams);
-  std::string text;
-  for (const admin_pb::PointEntry& point : listed.points()) {
-    absl::StrAppend(
-        &text, CleanLine(point.name(), kMaxShownName),
-        point.digested()
-            ? absl::StrCat("  read at ", TimeText(point.digested_time()))
-            : "",
-        "\n");
-  }
+  std::string text = PointLines(listed.points());
   if (text.empty()) {
     const std::string name = TypedName(command.id, streams);
     text = absl::StrCat("volume ", name,
@@ -294,6 +286,20 @@ int Verify(const PointCommand& command, Streams& streams) {
 }
 
 }  // namespace
+
+std::string PointLines(
+    const google::protobuf::RepeatedPtrField<admin_pb::PointEntry>& points) {
+  std::string text;
+  for (const admin_pb::PointEntry& point : points) {
+    absl::StrAppend(
+        &text, CleanLine(point.name(), kMaxShownName),
+        point.digested()
+            ? absl::StrCat("  read at ", TimeText(point.digested_time()))
+            : "",
+        "\n");
+  }
+  return text;
+}
 
 std::string VerdictText(const admin_pb::VerifyPointResponse& found,
                         const Palette& palette) {

@@ -23,7 +23,8 @@ enum class PointVerb { kCreate, kList, kRemove, kRollback, kVerify };
 struct PointCommand {
   PointVerb verb = PointVerb::kVerify;
   std::string endpoint;  // of administrators
-  std::string id;        // of the volume
+  std::string id;        // of the volume, or group
+  bool group = false;
   std::string name;      // of the point; may be empty of a new one, and of the
                          // one that is verified: the newest
   uint64_t mebibytes_per_second = 0;  // 0: as fast as it goes
@@ -39,6 +40,11 @@ struct PointCommand {
 /// a copy is or may be damaged, kCliUsage, kCliInterrupted or the number of the
 /// gRPC code.
 int RunPoint(const PointCommand& command, Streams& streams);
+
+/// A line for each; empty: there are none.
+std::string PointLines(
+    const ::google::protobuf::RepeatedPtrField<
+        ::rbdaddons::admin::v1::PointEntry>& points);
 
 /// What `verify` says of what it found, and what to do.
 std::string VerdictText(

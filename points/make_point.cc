@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -158,19 +159,26 @@ absl::Status NeedSnapshots(const Session& session, Image& image,
                 "rbd_mirroring_max_mirroring_snapshots is to be 5 at least");
 }
 
-/// The two that seal what is whole, and the point behind them.
-absl::Status MakeSealed(const Session& session, const MirrorView& view,
-                        Image& image, MadePoint* made) {
+/// The two mirror snapshots that seal what is whole; `newest`: the second.
+absl::Status Seal(const Session& session, const MirrorView& view, Image& image,
+                  uint64_t* newest) {
   const uint64_t before = view.Newest() == nullptr ? 0 : view.Newest()->id;
-  uint64_t seal = 0;
-  // A record of an earlier point of this name is not of this one.
-  ADDONS_RETURN_IF_ERROR(ForgetRecordOf(image, made->name));
-  // A rollback to it asks for that, when older mirror snapshots are gone.
+  // A rollback to the point asks for that, when older mirror snapshots are
+  // gone.
   MirrorView noted = view;
   ADDONS_RETURN_IF_ERROR(NoteTerm(image, &noted));
   ADDONS_RETURN_IF_ERROR(MakeInTurn(session, view, image));
   ADDONS_RETURN_IF_ERROR(MakeInTurn(session, view, image));
-  ADDONS_RETURN_IF_ERROR(NeedSnapshots(session, image, before, 2, &seal));
+  return NeedSnapshots(session, image, before, 2, newest);
+}
+
+/// The seal, and the point behind it.
+absl::Status MakeSealed(const Session& session, const MirrorView& view,
+                        Image& image, MadePoint* made) {
+  uint64_t seal = 0;
+  // A record of an earlier point of this name is not of this one.
+  ADDONS_RETURN_IF_ERROR(ForgetRecordOf(image, made->name));
+  ADDONS_RETURN_IF_ERROR(Seal(session, view, image, &seal));
   ADDONS_RETURN_IF_ERROR(image.CreateSnapshot(SnapshotNameOf(made->name)));
   const auto carry = [&]() -> absl::Status {
     ADDONS_RETURN_IF_ERROR(MakeInTurn(session, view, image));
@@ -212,18 +220,26 @@ absl::Status CarryOn(const Session& session, const MirrorView& view,
                           &made->carrier);
 }
 
-absl::StatusOr<MadePoint> Make(Session& session, const std::string& name,
-                               WhenNotInStep when) {
-  OperationContext& context = session.context;
+/// An image of which a point can be made, or has been and was not read yet.
+struct ReadyImage {
   MirrorView view;
   std::optional<Point> present;
+};
+
+/// Waits for that, and for this daemon's turn.
+absl::StatusOr<ReadyImage> AwaitReady(Session& session, const std::string& name,
+                                      WhenNotInStep when) {
+  OperationContext& context = session.context;
+  ReadyImage ready;
   while (true) {
-    ADDONS_ASSIGN_OR_RETURN(view,
+    ADDONS_ASSIGN_OR_RETURN(ready.view,
                             LookAtPrimary(session, kPointAction, kNoJournal));
-    ADDONS_RETURN_IF_ERROR(RefuseInRollback(session, kPointAction, view));
-    ADDONS_ASSIGN_OR_RETURN(present, CheckImage(session, view, name));
-    ADDONS_ASSIGN_OR_RETURN(const std::string waits, NotInStep(session, view));
-    if (waits.empty() || present.has_value()) break;
+    ADDONS_RETURN_IF_ERROR(RefuseInRollback(session, kPointAction, ready.view));
+    ADDONS_ASSIGN_OR_RETURN(ready.present,
+                            CheckImage(session, ready.view, name));
+    ADDONS_ASSIGN_OR_RETURN(const std::string waits,
+                            NotInStep(session, ready.view));
+    if (waits.empty() || ready.present.has_value()) break;
     context.Step("waiting until the other site is in step");
     absl::Status pending =
         Refuse(session, absl::StatusCode::kUnavailable, waits);
@@ -233,19 +249,89 @@ absl::StatusOr<MadePoint> Make(Session& session, const std::string& name,
         context.LookAgainAfter(session.environment.options.poll_interval));
   }
   context.SetPending(absl::OkStatus());
-  ADDONS_RETURN_IF_ERROR(CheckRoom(session, view));
-  ADDONS_RETURN_IF_ERROR(AwaitSyncTurn(session, view, kWords));
+  ADDONS_RETURN_IF_ERROR(CheckRoom(session, ready.view));
+  ADDONS_RETURN_IF_ERROR(AwaitSyncTurn(session, ready.view, kWords));
+  return ready;
+}
+
+absl::StatusOr<MadePoint> Make(Session& session, const std::string& name,
+                               WhenNotInStep when) {
+  OperationContext& context = session.context;
+  ADDONS_ASSIGN_OR_RETURN(const ReadyImage ready,
+                          AwaitReady(session, name, when));
+  const auto& [view, present] = ready;
   ADDONS_RETURN_IF_ERROR(context.BeginMutation());
   context.Step("making the point");
   MadePoint made;
   made.name = name;
   made.carrier.begun = context.clock().Now();
-  const auto make = [&](Image& image) {
-    if (!present.has_value()) return MakeSealed(session, view, image, &made);
-    made.snapshot = present->snapshot;
-    return CarryOn(session, view, *present, image, &made);
+  const auto make = [&, &seen = view, &point = present](Image& image) {
+    if (!point.has_value()) return MakeSealed(session, seen, image, &made);
+    made.snapshot = point->snapshot;
+    return CarryOn(session, seen, *point, image, &made);
   };
   ADDONS_RETURN_IF_ERROR(ChangeForSync(session, kWords, make));
+  return made;
+}
+
+/// Without one a group's points are not of one instant.
+absl::Status NeedLock(const Session& session) {
+  ADDONS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Image> image,
+      session.reads->OpenImageReadOnly(session.volume.image_name()));
+  ADDONS_ASSIGN_OR_RETURN(const ImageFeatures features, image->Features());
+  ADDONS_ASSIGN_OR_RETURN(const bool has, image->HasTransientLock());
+  if (!features.exclusive_lock) {
+    return Refuse(
+        session, absl::StatusCode::kFailedPrecondition,
+        absl::StrCat("its image has no exclusive lock, with which its "
+                     "writers wait; `rbd feature enable ",
+                     session.volume.ImageSpec(), " exclusive-lock` adds it"));
+  }
+  if (has) return absl::OkStatus();
+  return Refuse(
+      session, absl::StatusCode::kFailedPrecondition,
+      "the librbd of this daemon has no lock with which writers wait; "
+      "those of Ceph 19.2.4, 20.2.4 and newer have");
+}
+
+absl::StatusOr<PlacedImage> SealMember(Session& session) {
+  ADDONS_ASSIGN_OR_RETURN(const ReadyImage ready,
+                          AwaitReady(session, "", WhenNotInStep::kWait));
+  ADDONS_RETURN_IF_ERROR(NeedLock(session));
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  session.context.Step("sealing what is whole");
+  ADDONS_RETURN_IF_ERROR(ChangeForSync(session, kWords, [&](Image& image) {
+    uint64_t seal = 0;
+    return Seal(session, ready.view, image, &seal);
+  }));
+  return PlacedImage{session.volume.pool_id, session.volume.rados_namespace,
+                     session.volume.image_name(), ready.view.image_id};
+}
+
+absl::StatusOr<MadePoint> CarryMember(Session& session,
+                                      const std::string& name) {
+  ADDONS_ASSIGN_OR_RETURN(const MirrorView view,
+                          LookAtPrimary(session, kPointAction, kNoJournal));
+  ADDONS_RETURN_IF_ERROR(RefuseInRollback(session, kPointAction, view));
+  MadePoint made;
+  made.name = name;
+  const std::optional<Point> present =
+      FindPoint(view.other_snapshots, made.name);
+  if (!present.has_value() || !MadeInThisTerm(view, present->snapshot)) {
+    return Refuse(
+        session, absl::StatusCode::kUnavailable,
+        absl::StrCat("its point '", name,
+                     "' was removed meanwhile, or is of the site that "
+                     "was primary before; make it anew"));
+  }
+  ADDONS_RETURN_IF_ERROR(AwaitSyncTurn(session, view, kWords));
+  ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
+  session.context.Step("bringing the point to the other site");
+  made.snapshot = present->snapshot;
+  ADDONS_RETURN_IF_ERROR(ChangeForSync(session, kWords, [&](Image& image) {
+    return CarryOn(session, view, *present, image, &made);
+  }));
   return made;
 }
 
@@ -312,6 +398,34 @@ absl::StatusOr<MadePoint> MakePoint(OperationContext& context,
   Log().info("a point was made volume={} point={} snapshot={}",
              Quoted(target.volume_id.text()), Quoted(named), made.snapshot);
   return made;
+}
+
+absl::StatusOr<PlacedImage> SealForPoint(OperationContext& context,
+                                         ReplicationEnvironment& environment,
+                                         const VolumeTarget& target) {
+  return RunForResult<PlacedImage>(context, environment, target, kPointAction,
+                                   &SealMember);
+}
+
+absl::Status AwaitPointTurn(OperationContext& context,
+                            ReplicationEnvironment& environment,
+                            const VolumeTarget& target) {
+  return RunWithSession(context, environment, target, kPointAction,
+                        [](Session& session) -> absl::Status {
+                          ADDONS_ASSIGN_OR_RETURN(
+                              const MirrorView view,
+                              LookAtPrimary(session, kPointAction, kNoJournal));
+                          return AwaitSyncTurn(session, view, kWords);
+                        });
+}
+
+absl::StatusOr<MadePoint> CarryPoint(OperationContext& context,
+                                     ReplicationEnvironment& environment,
+                                     const VolumeTarget& target,
+                                     const std::string& name) {
+  return RunForResult<MadePoint>(
+      context, environment, target, kPointAction,
+      [&](Session& session) { return CarryMember(session, name); });
 }
 
 absl::StatusOr<SyncSnapshot> StoreRecord(

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "ceph/cluster.h"
 #include "operation/operation_context.h"
 #include "replication/environment.h"
 #include "replication/steps/sync.h"
@@ -63,6 +64,27 @@ absl::StatusOr<MadePoint> MakePoint(OperationContext& context,
                                     const VolumeTarget& target,
                                     const std::string& name,
                                     WhenNotInStep when = WhenNotInStep::kWait);
+
+// The same for members of a group, whose points are made elsewhere, all at one
+// instant (points/group_point.h).
+
+/// Makes the two mirror snapshots that seal what is whole: the image.
+/// FAILED_PRECONDITION also: it has no exclusive lock, or this librbd no
+/// LockMode::kTransient. Otherwise as MakePoint().
+absl::StatusOr<PlacedImage> SealForPoint(OperationContext& context,
+                                         ReplicationEnvironment& environment,
+                                         const VolumeTarget& target);
+/// Waits until it is this daemon's turn to make a mirror snapshot of a primary:
+/// then nobody else makes one for some seconds. Changes nothing.
+absl::Status AwaitPointTurn(OperationContext& context,
+                            ReplicationEnvironment& environment,
+                            const VolumeTarget& target);
+/// Makes the mirror snapshot that carries a point of this term which is there.
+/// UNAVAILABLE also: it is not.
+absl::StatusOr<MadePoint> CarryPoint(OperationContext& context,
+                                     ReplicationEnvironment& environment,
+                                     const VolumeTarget& target,
+                                     const std::string& name);
 
 /// Puts a record (DigestPoint()) into the image's metadata in the place of the
 /// one before, and makes the mirror snapshot that carries it. UNAVAILABLE: the

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "operation/run_operation.h"
+#include "points/group_point.h"
 #include "points/long_read.h"
 #include "points/make_point.h"
 #include "points/planned_work.h"
@@ -67,6 +68,20 @@ void Fill(const Proof& proof, admin_pb::VerifyPointResponse* response) {
 
 }  // namespace
 
+absl::Status CheckGivenName(const std::string& name) {
+  if (ParsePlannedName(name).has_value()) {
+    return InvalidField("name",
+                        "is as the points of plans are called, which remove "
+                        "them in their time; take another one");
+  }
+  if (ParseGroupPointName(name).has_value()) {
+    return InvalidField("name",
+                        "is as the points of groups are called, which are of "
+                        "one instant; take another one");
+  }
+  return absl::OkStatus();
+}
+
 PointsService::PointsService(Rpc& rpc, OperationTable& operations,
                              ReplicationEnvironment& environment)
     : rpc_(rpc), operations_(operations), environment_(environment) {}
@@ -78,11 +93,7 @@ grpc::ServerUnaryReactor* PointsService::CreatePoint(
   return UnaryCall(
       rpc_, *context, *request, *response,
       [&](const CallContext& rpc_call) -> Reply {
-        if (ParsePlannedName(request->name()).has_value()) {
-          return InvalidField("name",
-                              "is as the points of plans are called, which "
-                              "remove them in their time; take another one");
-        }
+        ADDONS_RETURN_IF_ERROR(CheckGivenName(request->name()));
         ADDONS_ASSIGN_OR_RETURN(
             SourceCall call,
             PrepareVolumeCall(environment_.resolver, *request, "create point",

@@ -39,8 +39,8 @@ GroupCall OnGroup(const SourceCall& call) {
 }
 
 AskedFor AskedOf(const SourceCall& call, const CallContext& rpc_call) {
-  return {call.is_group ? call.group_id.text() : call.target.volume_id.text(),
-          call.spec.verb, call.target.user->id, rpc_call.caller.request_id};
+  return {SourceIdOf(call), call.spec.verb, call.target.user->id,
+          rpc_call.caller.request_id};
 }
 
 /// What a request is about, whether it can be or not.

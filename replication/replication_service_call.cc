@@ -92,11 +92,15 @@ absl::StatusOr<SourceCall> PrepareSourceCall(
   return call;
 }
 
+const std::string& SourceIdOf(const SourceCall& call) {
+  return call.is_group ? call.group_id.text() : call.target.volume_id.text();
+}
+
 void RecordAnswer(EventLog& history, const SourceCall& call,
                   const std::string& request_id, const absl::Status& status,
                   std::string text) {
   HistoryEvent event;
-  event.object = call.target.volume_id.text();
+  event.object = SourceIdOf(call);
   event.verb = call.spec.verb;
   event.user = call.target.user->id;
   event.request = request_id;

@@ -75,6 +75,21 @@ absl::StatusOr<SourceCall> PrepareVolumeCall(
                            verb, parameters);
 }
 
+/// The same of a request of administrators that names a volume group.
+template <typename Request>
+absl::StatusOr<SourceCall> PrepareGroupCall(
+    Resolver& resolver, const Request& request, absl::string_view verb,
+    const ParameterMap& parameters = {}) {
+  ADDONS_RETURN_IF_ERROR(Require("group_id", request.group_id()));
+  ::replication::ReplicationSource source;
+  source.mutable_volumegroup()->set_volume_group_id(request.group_id());
+  return PrepareSourceCall(resolver, source, "", TakeSecrets(request.secrets()),
+                           verb, parameters);
+}
+
+/// What a call is about: the id of its volume or group.
+const std::string& SourceIdOf(const SourceCall& call);
+
 /// Such a call is answered with `status`: an event of the volume's history.
 void RecordAnswer(EventLog& history, const SourceCall& call,
                   const std::string& request_id, const absl::Status& status,

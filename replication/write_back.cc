@@ -116,7 +116,7 @@ bool HeldByAnother(const absl::Status& locked) {
 }
 
 absl::Status LockToWriteBack(const WriteBack& work, Image& image) {
-  absl::Status locked = image.AcquireLock();
+  absl::Status locked = image.AcquireLock(LockMode::kExclusive);
   if (!HeldByAnother(locked)) return locked;
   return work.failed(
       absl::StrCat("another client holds its lock (", locked.message(), ")"));

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,6 +16,7 @@
 #include "ceph/librados/call_gate.h"
 #include "ceph/librados/connection_cache.h"
 #include "ceph/librados/key_support.h"
+#include "ceph/librados/snapshot_together.h"
 #include "server/allocator.h"
 #include "server/config.h"
 #include "server/core_dumps.h"
@@ -68,11 +70,25 @@ int Main(const std::vector<std::string>& arguments) {
   return RunDaemon(config, [&config] { return MakeParts(config); });
 }
 
+/// Says on its standard output how far it is.
+int SnapshotChild() {
+  const absl::Status forbidden = ForbidCoreDumps();
+  if (!forbidden.ok()) {
+    Log().warn("a crash may write keys into a core dump: {}",
+               forbidden.ToString());
+  }
+  return RunSnapshotChild(STDIN_FILENO, STDOUT_FILENO);
+}
+
 }  // namespace
 }  // namespace addons
 
 int main(int argc, char** argv) {
   addons::ShareHeaps();
+  if (argc == 2 &&
+      std::string_view(argv[1]) == addons::kSnapshotChildArgument) {
+    return addons::SnapshotChild();
+  }
   addons::HoldHangups();
   return addons::Main(std::vector<std::string>(argv, argv + argc));
 }

@@ -6,6 +6,7 @@
 
 #include "base/status_macros.h"
 #include "ceph/librados/rados_pool.h"
+#include "ceph/librados/snapshot_together.h"
 
 namespace addons {
 namespace {
@@ -108,6 +109,12 @@ absl::StatusOr<std::string> RadosCluster::ConfiguredOption(
   ADDONS_ASSIGN_OR_RETURN(const std::shared_ptr<RadosConnection> connection,
                           Connection(ConnectionUse::kManager));
   return connection->Option(name);
+}
+
+absl::Status RadosCluster::SnapshotTogether(
+    const std::vector<PlacedImage>& images, const std::string& snapshot) {
+  return SnapshotInChild(
+      {target_, user_, environment_.timeouts, images, snapshot}, {}, *this);
 }
 
 std::vector<uint64_t> RadosCluster::OwnClientIds() {

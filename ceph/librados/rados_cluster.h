@@ -36,6 +36,8 @@ class RadosCluster final : public CachedCluster, public ClientOptions {
   absl::StatusOr<std::string> MgrCommand(const std::string& json) override;
   absl::StatusOr<std::string> ConfiguredOption(
       const std::string& name) override;
+  absl::Status SnapshotTogether(const std::vector<PlacedImage>& images,
+                                const std::string& snapshot) override;
   std::vector<uint64_t> OwnClientIds() override;
   std::vector<std::string> OwnAddresses() override;
   absl::Status WaitForLatestMap() override;

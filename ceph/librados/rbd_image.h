@@ -88,7 +88,9 @@ class RbdImage final : public Image {
   absl::Status Write(const std::vector<ImageData>& data) override;
   absl::Status Flush() override;
   absl::Status Resize(uint64_t bytes) override;
-  absl::Status AcquireLock() override;
+  absl::Status AcquireLock(LockMode mode) override;
+  absl::Status ReleaseLock() override;
+  absl::StatusOr<bool> HasTransientLock() override;
   absl::Status CreateSnapshot(const std::string& name) override;
   absl::Status RemoveSnapshot(uint64_t snapshot_id) override;
 

@@ -1,8 +1,11 @@
 // RbdImage: the exclusive lock, and how it changes hands.
 
 #include <algorithm>
+#include <bit>
+#include <cerrno>
 #include <future>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +16,10 @@
 
 namespace addons {
 namespace {
+
+/// RBD_LOCK_MODE_EXCLUSIVE_TRANSIENT, which the headers of older ones lack.
+const auto kTransientLock =
+    std::bit_cast<rbd_lock_mode_t>(std::underlying_type_t<rbd_lock_mode_t>{2});
 
 /// Between two questions to a client that keeps the lock.
 constexpr std::chrono::milliseconds kLongestPause{2000};
@@ -33,12 +40,33 @@ absl::StatusOr<bool> RbdImage::HoldsLock() {
   return owner != 0;
 }
 
-absl::Status RbdImage::AcquireLock() {
+absl::Status RbdImage::AcquireLock(LockMode mode) {
   ADDONS_ASSIGN_OR_RETURN(const bool lockable, HasLockFeature());
   if (!lockable) return absl::OkStatus();
   return Mutate("rbd_lock_acquire", "lock", [&] {
-    return rbd_lock_acquire(image_.get(), RBD_LOCK_MODE_EXCLUSIVE);
+    return rbd_lock_acquire(image_.get(), mode == LockMode::kTransient
+                                              ? kTransientLock
+                                              : RBD_LOCK_MODE_EXCLUSIVE);
   });
+}
+
+absl::Status RbdImage::ReleaseLock() {
+  ADDONS_ASSIGN_OR_RETURN(const bool holds, HoldsLock());
+  if (!holds) return absl::OkStatus();
+  return Mutate("rbd_lock_release", "give back the lock of",
+                [&] { return rbd_lock_release(image_.get()); });
+}
+
+absl::StatusOr<bool> RbdImage::HasTransientLock() {
+  if (mode_ == Mode::kWritable) {
+    return absl::InternalError(
+        absl::StrCat("Failed to ask for the locks of ", text_,
+                     ": it is open for writing, and would be locked"));
+  }
+  const int result = connection_->Call("rbd_lock_acquire", [&] {
+    return rbd_lock_acquire(image_.get(), kTransientLock);
+  });
+  return result != -EOPNOTSUPP;
 }
 
 absl::Status RbdImage::Flush() {

@@ -26,16 +26,6 @@
 namespace addons::testing {
 namespace {
 
-/// The program under test: the one built with this test, unless the environment
-/// names another one, such as a daemon built on another release of Debian.
-std::string DaemonProgram() {
-  const char* const other = std::getenv("RBD_ADDONS_TEST_DAEMON");
-  // Absolute, since the process has another working folder.
-  return std::filesystem::absolute(
-             other != nullptr && *other != '\0' ? other : ADDONS_DAEMON)
-      .string();
-}
-
 std::string FolderOf(const std::string& file) {
   return std::filesystem::absolute(file).parent_path().string();
 }
@@ -90,6 +80,14 @@ bool LogIsWritten(pid_t daemon) {
 }
 
 }  // namespace
+
+std::string DaemonProgram() {
+  const char* const other = std::getenv("RBD_ADDONS_TEST_DAEMON");
+  // Absolute, since the process has another working folder.
+  return std::filesystem::absolute(
+             other != nullptr && *other != '\0' ? other : ADDONS_DAEMON)
+      .string();
+}
 
 DaemonProcess::DaemonProcess(std::string socket, std::string log_file,
                              std::vector<std::string> flags)

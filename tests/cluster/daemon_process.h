@@ -12,6 +12,10 @@
 
 namespace addons::testing {
 
+/// The program under test: the one built with this test, unless the environment
+/// names another one, such as a daemon built on another release of Debian.
+std::string DaemonProgram();
+
 /// The built rbd-addonsd as a child process that dies with this test program.
 /// Its log is a file. An end that the test did not ask for is told on standard
 /// error at once, with all that is known about it. One thread at a time.

@@ -99,10 +99,34 @@ TEST_P(ContractTest, AnImageIsRemovedUnlessItIsOpen) {
   EXPECT_OK(pool->RemoveImage(ImageName("content-removed")));
 }
 
+/// In a librbd that has it (19.2.4 and newer); older ones know no such mode.
+TEST_P(ContractTest, ATransientLockIsThereOrIsNoModeOfLibrbd) {
+  MakeImage(kA, "content-transient");
+  const absl::StatusOr<bool> has =
+      Look(kA, "content-transient")->HasTransientLock();
+  ASSERT_OK(has);
+  EXPECT_THAT(*Look(kA, "content-transient")->Lockers(), IsEmpty());
+  ASSERT_OK(Change(kA, "content-transient", [&](Image& image) {
+    const absl::Status locked = image.AcquireLock(LockMode::kTransient);
+    EXPECT_EQ(image.HoldsLock().value_or(!*has), *has) << locked;
+    if (*has) {
+      EXPECT_OK(locked);
+      EXPECT_OK(image.CreateSnapshot("within"));
+    } else {
+      EXPECT_THAT(locked, HasErrno(EOPNOTSUPP));
+    }
+    EXPECT_OK(image.ReleaseLock());
+    EXPECT_FALSE(image.HoldsLock().value_or(true));
+    return image.ReleaseLock();
+  }));
+  EXPECT_THAT(*Look(kA, "content-transient")->Snapshots(),
+              SizeIs(*has ? 1 : 0));
+}
+
 TEST_P(ContractTest, ALockIsHeldUntilTheImageIsClosed) {
   MakeImage(kA, "content-locked");
   ASSERT_OK(Change(kA, "content-locked", [](Image& image) {
-    EXPECT_OK(image.AcquireLock());
+    EXPECT_OK(image.AcquireLock(LockMode::kExclusive));
     EXPECT_THAT(*Look(kA, "content-locked")->Lockers(), SizeIs(1));
     EXPECT_TRUE(image.HoldsLock().value_or(false));
     return image.SetMetadata("k", "v");

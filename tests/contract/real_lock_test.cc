@@ -133,7 +133,7 @@ TEST_F(RealLockTest, SparsifyEndsSoonAfterAnotherClientTookTheLock) {
 
 TEST_F(RealLockTest, AFlushLeavesALockThatWasTakenExplicitly) {
   Open(MakeImage());
-  ASSERT_OK(theirs_->AcquireLock());
+  ASSERT_OK(theirs_->AcquireLock(LockMode::kExclusive));
   EXPECT_EQ(CephErrno(ours_->Flush()), EROFS);
   EXPECT_TRUE(theirs_->HoldsLock().value_or(false));
   EXPECT_OK(theirs_->Write({{{0, 1}, "z"}}));

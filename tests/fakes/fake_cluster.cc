@@ -79,6 +79,29 @@ class FakeCluster final : public Cluster {
                    });
   }
 
+  // One after the other: nobody writes in a simulated world meanwhile.
+  absl::Status SnapshotTogether(const std::vector<PlacedImage>& images,
+                                const std::string& snapshot) override {
+    std::vector<std::unique_ptr<Pool>> pools;
+    std::vector<std::unique_ptr<Image>> opened;
+    for (const PlacedImage& image : images) {
+      ADDONS_ASSIGN_OR_RETURN(
+          pools.emplace_back(),
+          OpenPool(image.pool_id, image.rados_namespace, Access::kMutate));
+      ADDONS_ASSIGN_OR_RETURN(opened.emplace_back(),
+                              pools.back()->OpenImage(image.name));
+      ADDONS_RETURN_IF_ERROR(
+          opened.back()->AcquireLock(LockMode::kTransient));
+    }
+    for (const auto& image : opened) {
+      ADDONS_RETURN_IF_ERROR(image->CreateSnapshot(snapshot));
+    }
+    for (const auto& image : opened) {
+      ADDONS_RETURN_IF_ERROR(image->ReleaseLock());
+    }
+    return absl::OkStatus();
+  }
+
   std::vector<uint64_t> OwnClientIds() override {
     MutexLock lock(mutex_);
     std::vector<uint64_t> ids;

@@ -128,11 +128,30 @@ absl::StatusOr<bool> FakeImage::HoldsLock() {
   return holds;
 }
 
-absl::Status FakeImage::AcquireLock() {
+absl::Status FakeImage::AcquireLock(LockMode mode) {
   return Mutate("rbd_lock_acquire", "lock",
                 [&](Model& model, Site& site, SteadyDuration* cost) {
-                  return model.TakeLock(site, *image_, Self(), cost);
+                  return model.TakeLock(site, *image_, Self(), mode, cost);
                 });
+}
+
+absl::Status FakeImage::ReleaseLock() {
+  return Mutate("rbd_lock_release", "give back the lock of",
+                [&](Model&, Site&, SteadyDuration*) {
+                  if (OwnsLock()) image_->lock.reset();
+                  return 0;
+                });
+}
+
+absl::StatusOr<bool> FakeImage::HasTransientLock() {
+  bool has = false;
+  const int r = Run("rbd_lock_acquire", Use::kMemory,
+                    [&](Model&, Site& site, SteadyDuration*) {
+                      has = site.transient_locks;
+                      return 0;
+                    });
+  if (r < 0) return Error(r, "ask for the locks of");
+  return has;
 }
 
 absl::StatusOr<std::vector<ImageSnapshot>> FakeImage::Snapshots() {

@@ -60,7 +60,9 @@ class FakeImage final : public Image {
   absl::StatusOr<std::vector<Watcher>> Watchers() override;
   absl::StatusOr<std::vector<Locker>> Lockers() override;
   absl::StatusOr<bool> HoldsLock() override;
-  absl::Status AcquireLock() override;
+  absl::Status AcquireLock(LockMode mode) override;
+  absl::Status ReleaseLock() override;
+  absl::StatusOr<bool> HasTransientLock() override;
   absl::StatusOr<std::vector<ImageSnapshot>> Snapshots() override;
   absl::StatusOr<std::optional<std::string>> Metadata(
       const std::string& key) override;

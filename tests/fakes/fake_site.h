@@ -219,6 +219,8 @@ class FakeSite {
   void ForgetOldMaps();
   /// A writable open of an image that rbd-mirror copies blocklists rbd-mirror.
   void SetNeedlessOpenBlocklists(bool on);
+  /// This process has a librbd with LockMode::kTransient.
+  void SetTransientLocks(bool on);
   /// The key that the cluster accepts from now on.
   void SetKey(const std::string& key);
 

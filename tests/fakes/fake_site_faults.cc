@@ -129,6 +129,11 @@ void FakeSite::SetNeedlessOpenBlocklists(bool on) {
   site_.needless_open_blocklists = on;
 }
 
+void FakeSite::SetTransientLocks(bool on) {
+  MutexLock lock(world_.mutex_);
+  site_.transient_locks = on;
+}
+
 void FakeSite::SetKey(const std::string& key) {
   MutexLock lock(world_.mutex_);
   site_.key = key;

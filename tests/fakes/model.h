@@ -328,6 +328,7 @@ struct Site {
   bool mgr_ready = true;
   bool mgr_has_module = true;  // rbd_support, when the manager is new
   bool needless_open_blocklists = false;
+  bool transient_locks = false;  // librbd is that of Ceph 19.2.4 or newer
   std::chrono::seconds clock_skew{0};
   Site* peer = nullptr;
   bool receives = true;  // replication runs from the peer to here
@@ -481,7 +482,7 @@ class Model {
   int Resync(Site& site, Image& image);
   int CreateSnapshot(Site& site, Image& image, uint64_t* id);
   /// Takes the exclusive lock for `client` until it lets go.
-  int TakeLock(Site& site, Image& image, const Client& client,
+  int TakeLock(Site& site, Image& image, const Client& client, LockMode mode,
                SteadyDuration* cost);
   /// What a client does that writes: 0 when it may, with the exclusive lock.
   int BeginWrite(Site& site, Image& image, const Client& client,

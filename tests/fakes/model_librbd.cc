@@ -401,7 +401,10 @@ int Model::BeginWrite(Site& site, Image& image, const Client& client,
 }
 
 int Model::TakeLock(Site& site, Image& image, const Client& client,
-                    SteadyDuration* cost) {
+                    LockMode mode, SteadyDuration* cost) {
+  if (mode == LockMode::kTransient && !site.transient_locks) {
+    return -EOPNOTSUPP;
+  }
   if (const int r = BeginWrite(site, image, client, cost); r < 0) return r;
   image.lock->is_explicit = true;
   return 0;

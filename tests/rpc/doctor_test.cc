@@ -674,6 +674,10 @@ class TellingCluster final : public Cluster, public ClientOptions {
     if (told != answers_.end()) return told->second;
     return absl::NotFoundError(name);
   }
+  absl::Status SnapshotTogether(const std::vector<PlacedImage>& images,
+                                const std::string& snapshot) override {
+    return inner_->SnapshotTogether(images, snapshot);
+  }
   std::vector<uint64_t> OwnClientIds() override {
     return inner_->OwnClientIds();
   }

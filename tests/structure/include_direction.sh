@@ -41,8 +41,8 @@ declare -A allowed=(
   [replication_membership]="replication_membership replication/group replication/steps replication/steps/ceph_faults replication replication_options history lease operation operation_spec volume ceph base"
   [replication_service]="replication_service replication/group replication/steps replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base rpc"
   # Proof that a copy is whole.
-  [points]="points replication/steps replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base"
-  [points_service]="points_service points inspection replication_service replication/steps replication replication_options history lease operation operation_spec volume ceph base rpc"
+  [points]="points replication/group replication/steps replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base"
+  [points_service]="points_service points inspection replication_service replication/group replication/steps replication replication_options history lease operation operation_spec volume ceph base rpc"
   # What is done and seen when no call asks.
   [watch]="watch replication/steps replication/steps/ceph_faults replication replication/look replication_options history lease operation operation_spec volume ceph base"
   # What people are told of all this, without a change; what is wrong in a pool; what doctor

@@ -35,6 +35,10 @@ class AnsweringCluster final : public Cluster {
   absl::StatusOr<std::string> MgrCommand(const std::string& json) override {
     return Find(json);
   }
+  absl::Status SnapshotTogether(const std::vector<PlacedImage>&,
+                                const std::string&) override {
+    return absl::UnimplementedError("not in this test");
+  }
   std::vector<uint64_t> OwnClientIds() override { return {}; }
   std::vector<std::string> OwnAddresses() override { return {}; }
   absl::Status WaitForLatestMap() override { return absl::OkStatus(); }

@@ -52,7 +52,7 @@ absl::Status Rescue::OpenRescueImage() {
   ADDONS_ASSIGN_OR_RETURN(std::unique_ptr<Image> image,
                           pool_->OpenImage(rescue_name_));
   context_.Step("locking the rescue image");
-  const absl::Status locked = image->AcquireLock();
+  const absl::Status locked = image->AcquireLock(LockMode::kExclusive);
   if (HeldByAnother(locked)) {
     return Failed(absl::StrCat("another process is bringing it back to its ",
                                "last complete state; repeat the call (",

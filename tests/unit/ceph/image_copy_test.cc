@@ -132,7 +132,9 @@ class ByteImage final : public Image {
   absl::Status Flatten(const ProgressFn&) override { return Unused(); }
   absl::Status SelectSnapshot(uint64_t) override { return Unused(); }
   absl::StatusOr<ImageLayout> Layout() override { return Unused(); }
-  absl::Status AcquireLock() override { return Unused(); }
+  absl::Status ReleaseLock() override { return Unused(); }
+  absl::StatusOr<bool> HasTransientLock() override { return Unused(); }
+  absl::Status AcquireLock(LockMode) override { return Unused(); }
   absl::Status CreateSnapshot(const std::string&) override { return Unused(); }
   absl::Status RemoveSnapshot(uint64_t) override { return Unused(); }
   absl::StatusOr<ImageFeatures> Features() override { return Unused(); }

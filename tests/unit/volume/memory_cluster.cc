@@ -366,6 +366,11 @@ absl::StatusOr<std::string> MemoryCluster::MgrCommand(
   return Unimplemented();
 }
 
+absl::Status MemoryCluster::SnapshotTogether(const std::vector<PlacedImage>&,
+                                             const std::string&) {
+  return Unimplemented();
+}
+
 std::vector<uint64_t> MemoryCluster::OwnClientIds() { return {}; }
 
 std::vector<std::string> MemoryCluster::OwnAddresses() { return {}; }

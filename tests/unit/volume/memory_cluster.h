@@ -49,6 +49,8 @@ class MemoryCluster : public Cluster {
       Access access) override;
   absl::StatusOr<std::string> MonCommand(const std::string& json) override;
   absl::StatusOr<std::string> MgrCommand(const std::string& json) override;
+  absl::Status SnapshotTogether(const std::vector<PlacedImage>& images,
+                                const std::string& snapshot) override;
   std::vector<uint64_t> OwnClientIds() override;
   std::vector<std::string> OwnAddresses() override;
   absl::Status WaitForLatestMap() override;
