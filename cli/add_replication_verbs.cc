@@ -88,8 +88,7 @@ void Add(const ReplicationVerbTexts& verb, Program& program) {
   }
   if (verb.verb == ReplicationVerb::kPromote) {
     sub.add_option("--point", command->point,
-                   "Then go back to this point (`point list`)")
-        ->excludes("--group");
+                   "Then go back to this point (`point list`)");
   }
   if (verb.before != nullptr) AddYes(sub, command->yes, verb.before);
   if (verb.parameters) {

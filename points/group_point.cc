@@ -7,19 +7,17 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/log.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
 #include "base/utc.h"
-#include "base/uuid.h"
 #include "ceph/cluster.h"
 #include "points/make_point.h"
 #include "replication/group/group_run.h"
 #include "replication/group/member_status.h"
+#include "replication/group/point_name.h"
 #include "replication/look/point.h"
 
 namespace addons {
@@ -27,8 +25,6 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr absl::string_view kOf = "-of-";
-constexpr size_t kInstantLength = 8;
 constexpr char kAction[] = "make a point of";
 /// It is the manager's moment of a member, or was seen too long ago.
 constexpr seconds kFreshTurn{3};
@@ -210,32 +206,6 @@ absl::Status TakeTogether(OperationContext& context,
 
 }  // namespace
 
-std::string GroupPointName::text() const {
-  return absl::StrCat(base, kOf, members, "-", mark);
-}
-
-std::optional<GroupPointName> ParseGroupPointName(absl::string_view name) {
-  const size_t of = name.rfind(kOf);
-  if (of == absl::string_view::npos || of == 0) return std::nullopt;
-  const absl::string_view rest = name.substr(of + kOf.size());
-  const size_t dash = rest.find('-');
-  GroupPointName parsed;
-  if (dash == absl::string_view::npos ||
-      !absl::SimpleAtoi(rest.substr(0, dash), &parsed.members)) {
-    return std::nullopt;
-  }
-  parsed.base = std::string(name.substr(0, of));
-  parsed.mark = std::string(rest.substr(dash + 1));
-  const bool is_mark =
-      parsed.mark.size() == kInstantLength &&
-      std::all_of(parsed.mark.begin(), parsed.mark.end(), [](char c) {
-        return absl::ascii_isdigit(static_cast<unsigned char>(c)) ||
-               (c >= 'a' && c <= 'f');
-      });
-  if (!is_mark || parsed.text() != name) return std::nullopt;
-  return parsed;
-}
-
 absl::StatusOr<std::string> MakeGroupPoint(OperationContext& context,
                                            ReplicationEnvironment& environment,
                                            const GroupTarget& target,
@@ -246,7 +216,7 @@ absl::StatusOr<std::string> MakeGroupPoint(OperationContext& context,
           ? FormatUtcForName(absl::FromChrono(context.clock().WallNow()))
           : base;
   named.members = target.members.size();
-  named.mark = NewUuid().substr(0, kInstantLength);
+  named.mark = NewInstantMark();
   ADDONS_RETURN_IF_ERROR(CheckPointName(named.text()));
   if (target.members.empty() || target.members.size() > kMostTogether) {
     return Refuse(

@@ -2,13 +2,11 @@
 #define ADDONS_POINTS_GROUP_POINT_H_
 
 #include <cstddef>
-#include <optional>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "operation/operation_context.h"
 #include "points/prove.h"
 #include "replication/environment.h"
@@ -16,24 +14,11 @@
 
 namespace addons {
 
-// A point of a group: one of each member, all of one name, of one instant. That
-// name alone says so, on both sites, and it is given once:
-// "night-of-3-5f03a1b2".
+// A point of a group: one of each member, all of one name (GroupPointName), of
+// one instant.
 
 /// More locks would be held for too long (measured, 20.2.4).
 inline constexpr size_t kMostTogether = 100;
-
-struct GroupPointName {
-  std::string base;    // as a person calls it
-  size_t members = 0;  // of the group then
-  std::string mark;    // of this instant
-
-  std::string text() const;
-  friend bool operator==(const GroupPointName&,
-                         const GroupPointName&) = default;
-};
-/// nullopt: it is no name of a group's point.
-std::optional<GroupPointName> ParseGroupPointName(absl::string_view name);
 
 /// Makes a point of all members at one instant.
 ///

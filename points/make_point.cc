@@ -296,9 +296,9 @@ absl::Status NeedLock(const Session& session) {
 }
 
 absl::StatusOr<PlacedImage> SealMember(Session& session) {
+  ADDONS_RETURN_IF_ERROR(NeedLock(session));
   ADDONS_ASSIGN_OR_RETURN(const ReadyImage ready,
                           AwaitReady(session, "", WhenNotInStep::kWait));
-  ADDONS_RETURN_IF_ERROR(NeedLock(session));
   ADDONS_RETURN_IF_ERROR(session.context.BeginMutation());
   session.context.Step("sealing what is whole");
   ADDONS_RETURN_IF_ERROR(ChangeForSync(session, kWords, [&](Image& image) {

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "replication/group/group_run.h"
+#include "replication/group/point_name.h"
 #include "replication/group/rbd_group.h"
 #include "replication/steps/mirror_schedule.h"
 #include "replication/steps/promote.h"
@@ -40,6 +42,17 @@ absl::Status PromotePlanned(GroupRun& run) {
     return Annotate(failure,
                     "forcing promotes each member to its own last snapshot, "
                     "the members are then only individually crash-consistent");
+  }
+  ADDONS_RETURN_IF_ERROR(run.RunReady());
+  return AnyFailed(run.members()) ? UnfinishedPlan(run) : absl::OkStatus();
+}
+
+/// Each member is primary and holds the point, or it is not OK. None becomes
+/// primary where one cannot go back to it.
+absl::Status PromoteToPoint(GroupRun& run) {
+  ADDONS_RETURN_IF_ERROR(run.Probe());
+  if (const GroupMembers members = run.members(); AnyFailed(members)) {
+    return run.Failure(PromoteGroupCode(members));
   }
   ADDONS_RETURN_IF_ERROR(run.RunReady());
   return AnyFailed(run.members()) ? UnfinishedPlan(run) : absl::OkStatus();
@@ -88,11 +101,31 @@ absl::Status PromoteMembers(OperationContext& context,
       },
       // The clocks of the promote table want to be asked once a minute, too.
       GroupRun::Ended::kLookedAtAgain);
-  absl::Status status =
-      force == Force::kYes ? PromoteByForce(run) : PromotePlanned(run);
+  const bool to_point = !parameters.restore_point.empty();
+  absl::Status status = force == Force::kNo ? PromotePlanned(run)
+                        : to_point          ? PromoteToPoint(run)
+                                            : PromoteByForce(run);
   context.memory().Of<PromotionNotes>().without_schedule += without_schedule;
   if (status.ok()) environment.series.EndCalls(target.group_id.text());
   return status;
+}
+
+/// A point of several instants is none of a group.
+absl::Status CheckPoint(const GroupTarget& target, const std::string& point) {
+  if (point.empty()) return absl::OkStatus();
+  const auto name = ParseGroupPointName(point);
+  if (name.has_value() && name->members == target.members.size()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "parameter 'restorePoint' ('", point, "') is ",
+      name.has_value()
+          ? absl::StrCat("of a group of ", name->members, " volumes, and '",
+                         target.group_id.text(), "' has ",
+                         target.members.size())
+          : std::string("of one volume, and a group goes back to points of one "
+                        "instant alone"),
+      "; `rbd-addons point list --group` shows those that each member has"));
 }
 
 }  // namespace
@@ -110,12 +143,7 @@ absl::Status PromoteGroup(OperationContext& context,
                           const GroupTarget& target, Force force,
                           const ReplicationParameters& parameters) {
   if (target.members.empty()) return NoMembersToPromote(target.group_id);
-  if (!parameters.restore_point.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "parameter 'restorePoint' ('", parameters.restore_point,
-        "') is of one volume: the points of a group's members are of several "
-        "instants; promote the members by their names"));
-  }
+  ADDONS_RETURN_IF_ERROR(CheckPoint(target, parameters.restore_point));
   ADDONS_RETURN_IF_ERROR(
       PromoteMembers(context, environment, target, force, parameters));
   return JoinRbdGroup(context, environment, target);

@@ -1409,6 +1409,66 @@ void AddPoints(std::vector<Case>* cases) {
                             Asking<admin::RemovePointRequest>(have)));
 }
 
+/// Of a group of two volumes.
+void AddGroupPoints(std::vector<Case>* cases) {
+  namespace admin = ::rbdaddons::admin::v1;
+  using Request = admin::CreateGroupPointRequest;
+  const auto ask = [](ReplicationServer& server, auto& request) {
+    server.AddMirroredGroup();
+    server.a.SetTransientLocks(true);
+    server.world.Advance(minutes(1));
+    server.world.AdvanceToSecond(30);
+    request.set_group_id(server.group_id);
+  };
+  const auto add = [cases, ask](std::string name, std::string code,
+                                Asking<Request> prepare = nullptr) {
+    cases->push_back(OfAdministrator<admin::Points>(
+        std::move(name), {"CreateGroupPoint", std::move(code)}, "a",
+        &admin::Points::Stub::CreateGroupPoint, Asking<Request>(ask),
+        std::move(prepare), seconds(2)));
+  };
+  const auto fail_snapshot = [](int error) {
+    return [error](ReplicationServer& server, Request&) {
+      server.world.SetCallHook(
+          [error](absl::string_view, absl::string_view call, bool) {
+            return call == "rbd_snap_create2" ? error : 0;
+          });
+    };
+  };
+  add("GroupPointOk", "OK");
+  add("GroupPointWithoutTheLock", "FAILED_PRECONDITION",
+      [](ReplicationServer& server, Request&) {
+        server.a.SetTransientLocks(false);
+      });
+  add("GroupPointInAFullPool", "RESOURCE_EXHAUSTED", fail_snapshot(EDQUOT));
+  add("GroupPointOfAWriterThatKeepsItsLock", "UNAVAILABLE",
+      fail_snapshot(EROFS));
+  cases->push_back(OfAdministrator<admin::Points>(
+      "GroupPointOfAGroupsName", {kAnyPoint, "INVALID_ARGUMENT"}, "a",
+      &admin::Points::Stub::CreateGroupPoint, Asking<Request>(ask),
+      Asking<Request>([](ReplicationServer&, Request& request) {
+        request.set_name("night-of-2-5f03a1b2");
+      })));
+  cases->push_back(OfAdministrator<admin::Points>(
+      "ListOfGroupPointsOk", {"ListGroupPoints", "OK"}, "a",
+      &admin::Points::Stub::ListGroupPoints,
+      Asking<admin::ListGroupPointsRequest>(ask), nullptr));
+  const auto remove = [cases, ask](std::string name, ErrorCodeRow row,
+                                   const std::string& point) {
+    using Remove = admin::RemoveGroupPointRequest;
+    cases->push_back(OfAdministrator<admin::Points>(
+        std::move(name), std::move(row), "a",
+        &admin::Points::Stub::RemoveGroupPoint, Asking<Remove>(ask),
+        Asking<Remove>([point](ReplicationServer&, Remove& request) {
+          request.set_name(point);
+        })));
+  };
+  remove("RemoveGroupPointOk", {"RemoveGroupPoint", "OK"},
+         "night-of-2-5f03a1b2");
+  remove("RemoveGroupPointOfAVolumesName", {kAnyPoint, "INVALID_ARGUMENT"},
+         "night");
+}
+
 /// To a point that a has.
 void AddRollbacks(std::vector<Case>* cases) {
   namespace admin = ::rbdaddons::admin::v1;
@@ -1461,9 +1521,10 @@ void AddRollbacks(std::vector<Case>* cases) {
 
 /// What a point held, in the image of `site`: zeros only.
 void PutRecord(FakeSite& site, const ReplicationServer& server,
-               uint64_t snapshot, const std::string& made_on) {
+               uint64_t snapshot, const std::string& made_on,
+               const std::string& point = "first") {
   PointHeader header;
-  header.point = "first";
+  header.point = point;
   header.snapshot = snapshot;
   header.global_id = server.a.Info(server.image).global_id;
   header.site = made_on;
@@ -1518,6 +1579,23 @@ void AddVerifications(std::vector<Case>* cases) {
             read(server, asked);
             asked.set_name("first");
           })));
+  cases->push_back(OfAdministrator<admin::Points>(
+      "GroupPointThatIsThere", {"CreateGroupPoint", "ALREADY_EXISTS"}, "a",
+      &admin::Points::Stub::CreateGroupPoint,
+      Asking<admin::CreateGroupPointRequest>(
+          [](ReplicationServer& server, admin::CreateGroupPointRequest& asked) {
+            constexpr char kName[] = "first-of-1-0000000a";
+            server.AddMirrored();
+            server.AddGroup({server.id});
+            server.a.AddSnapshot(server.image, SnapshotNameOf(kName),
+                                 SnapshotKind::kUser);
+            PutRecord(server.a, server,
+                      server.a.OtherSnapshots(server.image).front().id,
+                      MirrorUuidOf(server, server.a), kName);
+            asked.set_group_id(server.group_id);
+            asked.set_name("first");
+          }),
+      nullptr));
   add("VerifyOfNone", "FAILED_PRECONDITION", nullptr);
   add("VerifyOfADamagedRecord", "DATA_LOSS",
       [](ReplicationServer& server, Request&) {
@@ -2059,6 +2137,7 @@ TEST(ErrorCodesTest, RowsOfTheDocumentAreWhatTheDaemonAnswers) {
   AddSyncs(&cases);
   AddAwaitedSyncs(&cases);
   AddPoints(&cases);
+  AddGroupPoints(&cases);
   AddRollbacks(&cases);
   AddVerifications(&cases);
   AddTestFailovers(&cases);

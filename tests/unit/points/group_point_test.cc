@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "points/make_point.h"
 #include "points/prove.h"
+#include "replication/group/point_name.h"
 #include "replication/look/point.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/unit/replication/group/group_fixture.h"
@@ -116,6 +117,8 @@ TEST_F(GroupPointTest, TheyAreMadeAtOneInstantAndFarFromTheManagersMoments) {
         call == "rbd_lock_release" ||
         call == "rbd_mirror_image_create_snapshot2") {
       calls.emplace_back(call);
+      // Whether librbd has such a lock is asked at any time.
+      if (call == "rbd_lock_acquire" && seconds.empty()) return 0;
       seconds.push_back(std::chrono::system_clock::to_time_t(world_.WallNow()) %
                         60);
     }
@@ -249,6 +252,72 @@ TEST_F(GroupPointTest, ManyMembersHaveNone) {
               }),
               StatusIs(absl::StatusCode::kFailedPrecondition,
                        HasSubstr("101 members")));
+}
+
+/// All members had 7, 8 and 9 at the point, and all had 50 when a was lost.
+class GroupTakeoverTest : public GroupPointTest {
+ protected:
+  void MakeAndGoOn() {
+    const auto made = Make(on_a_, "night");
+    ASSERT_OK(made);
+    point_ = *made;
+    for (size_t i = 0; i < 3; ++i) ASSERT_OK(a_.Write(Image(i), 50));
+    SyncAll();
+    for (size_t i = 0; i < 3; ++i) ASSERT_EQ(b_.Data(Image(i)), 50U);
+  }
+  void Lose() {
+    LoseA();
+    deadline_ = std::chrono::minutes(20);
+  }
+  absl::Status TakeOver(const std::string& point, Force force = Force::kYes) {
+    return PromoteAll(on_b_, force, {{"restorePoint", point}});
+  }
+  std::string point_;
+};
+
+TEST_F(GroupTakeoverTest, AllMembersGoBackToOneInstant) {
+  MakeAndGoOn();
+  Lose();
+  ASSERT_OK(TakeOver(point_));
+  EXPECT_EQ(PrimariesOn(b_), 3U);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(b_.Data(Image(i)), 7 + i);
+  EXPECT_OK(TakeOver(point_)) << "as the operator says it again";
+  EXPECT_OK(PromoteAll(on_b_));
+}
+
+TEST_F(GroupTakeoverTest, APlannedMoveGoesBackToIt) {
+  MakeAndGoOn();
+  ASSERT_OK(DemoteAll(on_a_));
+  world_.Advance(std::chrono::minutes(1));
+  deadline_ = std::chrono::minutes(20);
+  ASSERT_OK(TakeOver(point_, Force::kNo));
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(b_.Data(Image(i)), 7 + i);
+}
+
+TEST_F(GroupTakeoverTest, NoneIsPromotedWhereOneHasNotThePoint) {
+  MakeAndGoOn();
+  ASSERT_OK(Run([&](OperationContext& context) {
+    return RemovePoint(context, on_a_.environment(), on_a_.Target(ids_[1]),
+                       point_)
+        .status();
+  }));
+  SyncAll();
+  Lose();
+  EXPECT_THAT(TakeOver(point_),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("2 ready"), HasSubstr(ids_[1]))));
+  EXPECT_EQ(PrimariesOn(b_), 0U);
+}
+
+TEST_F(GroupTakeoverTest, PointsOfOtherGroupsAreRefused) {
+  MakeAndGoOn();
+  Lose();
+  EXPECT_THAT(TakeOver("night-of-4-0000000a"),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("of a group of 4 volumes")));
+  EXPECT_THAT(TakeOver("night"), StatusIs(absl::StatusCode::kInvalidArgument,
+                                          HasSubstr("of one volume")));
+  EXPECT_EQ(PrimariesOn(b_), 0U);
 }
 
 /// Dies before and after each change; a new daemon repeats the call.

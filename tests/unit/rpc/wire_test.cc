@@ -716,6 +716,26 @@ Package Admin() {
           "/rbdaddons.admin.v1.Points/VerifyPoint "
           "rbdaddons.admin.v1.VerifyPointRequest -> "
           "rbdaddons.admin.v1.VerifyPointResponse",
+          "/rbdaddons.admin.v1.Points/CreateGroupPoint "
+          "rbdaddons.admin.v1.CreateGroupPointRequest -> "
+          "rbdaddons.admin.v1.CreateGroupPointResponse",
+          "/rbdaddons.admin.v1.Points/ListGroupPoints "
+          "rbdaddons.admin.v1.ListGroupPointsRequest -> "
+          "rbdaddons.admin.v1.ListGroupPointsResponse",
+          "/rbdaddons.admin.v1.Points/RemoveGroupPoint "
+          "rbdaddons.admin.v1.RemoveGroupPointRequest -> "
+          "rbdaddons.admin.v1.RemoveGroupPointResponse",
+          "rbdaddons.admin.v1.CreateGroupPointRequest {string group_id=1; M "
+          "secrets=2 [secret]; string name=3}",
+          "rbdaddons.admin.v1.CreateGroupPointResponse {string name=1; rep "
+          "string volume_ids=2}",
+          "rbdaddons.admin.v1.ListGroupPointsRequest {string group_id=1; M "
+          "secrets=2 [secret]}",
+          "rbdaddons.admin.v1.ListGroupPointsResponse {rep "
+          "rbdaddons.admin.v1.PointEntry points=1; rep string volume_ids=2}",
+          "rbdaddons.admin.v1.RemoveGroupPointRequest {string group_id=1; M "
+          "secrets=2 [secret]; string name=3}",
+          "rbdaddons.admin.v1.RemoveGroupPointResponse {bool removed=1}",
           "rbdaddons.admin.v1.CreatePointRequest {string volume_id=1; M "
           "secrets=2 [secret]; string name=3}",
           "rbdaddons.admin.v1.CreatePointResponse {string name=1; uint64 "
@@ -835,7 +855,7 @@ TEST(WireMethodsTest, EveryMethodHasARequestTypeOfItsOwn) {
       }
     }
   }
-  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 27U);
+  EXPECT_EQ(methods.size(), 3U + 2U + 4U + 7U + 5U + 1U + 3U + 30U);
 }
 
 }  // namespace
