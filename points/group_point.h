@@ -23,7 +23,7 @@ inline constexpr size_t kMostTogether = 100;
 /// Makes a point of all members at one instant.
 ///
 // clang-format off
-///   MakeGroupPoint(): LookAtPoints() of each member
+///   MakeGroupPoint(): "looking at the points"  LookAtPoints() of each member
 ///     ├─ no members, more than kMostTogether ────> FAILED_PRECONDITION
 ///     ├─ each has one called `base` that was read > ALREADY_EXISTS
 ///     ├─ each has one called `base`: it is carried, see below

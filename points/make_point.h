@@ -46,6 +46,12 @@ enum class WhenNotInStep { kWait, kRefuse };
 ///                            CreateSnapshot(), MakeMirrorSnapshot(), ReadSnapshotBack();
 ///                            or CarryOn() of one that was not read ──> OK
 ///
+///   SealMember(): NeedLock(), as Make() until BeginMutation()
+///     "sealing what is whole"  Seal()
+///   CarryMember(): LookAtPrimary(), the point is there, AwaitSnapshotTurn(),
+///     BeginMutation()
+///     "bringing the point to the other site"  CarryOn()
+///
 ///   Store(): LookAtPrimary(), the point is the same, AwaitSnapshotTurn(),
 ///     "storing what was read"  MakeCarrier() of ReplacePointRecord()
 ///   Remove(): LookAtPrimary()

@@ -46,12 +46,12 @@ struct SnapshotChildOptions {
 // clang-format off
 ///   the daemon                        the process
 ///     starts it, sends the order  ──>  opens the images
-///     open_patience               <──  "opened", its client's address
-///     held_patience from here     <──  "locking"
+///     open_patience               <──  opened; its client's address
+///     held_patience from here     <──  locking
 ///                                      all locks, in parallel, lock_patience
 ///                                      all snapshots, in parallel
-///                                 <──  "released": it has no lock any more
-///     ends                        <──  "ended", the status
+///                                 <──  released: it has no lock any more
+///     ends                        <──  ended; the status
 // clang-format on
 ///
 /// It gives back what it has when the daemon dies, and ends by itself. Blocks;

@@ -1,5 +1,7 @@
 #include "tests/cluster/test_group.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "base/clock.h"
 #include "tests/testing/status_matchers.h"
 
 namespace addons::testing {
@@ -258,7 +261,12 @@ CounterWriters::CounterWriters(std::vector<std::unique_ptr<Disk>> disks)
         for (int number = 1; !stop.stop_requested(); ++number) {
           const std::string data = absl::StrFormat("%012d", number);
           for (const auto& disk : disks_) {
+            const SteadyTime begin = RealClock().Now();
             ASSERT_EQ(disk->Write(0, data), 0);
+            slowest_ =
+                std::max(slowest_.load(),
+                         std::chrono::duration_cast<std::chrono::milliseconds>(
+                             RealClock().Now() - begin));
           }
           written_ = number;
         }

@@ -99,12 +99,15 @@ class CounterWriters {
 
   /// The number that was last written to all members.
   int written() const { return written_; }
+  /// How long the slowest write has taken so far.
+  std::chrono::milliseconds slowest() const { return slowest_.load(); }
   /// Ends the writing and closes the disks; written() is the end.
   void Stop();
 
  private:
   std::vector<std::unique_ptr<Disk>> disks_;
   std::atomic<int> written_{0};
+  std::atomic<std::chrono::milliseconds> slowest_{};
   std::jthread writer_;
 };
 

@@ -43,6 +43,10 @@ class StubCluster final : public CachedCluster {
   absl::StatusOr<std::string> MgrCommand(const std::string&) override {
     return "";
   }
+  absl::Status SnapshotTogether(const std::vector<PlacedImage>&,
+                                const std::string&) override {
+    return absl::OkStatus();
+  }
   std::vector<uint64_t> OwnClientIds() override { return {}; }
   std::vector<std::string> OwnAddresses() override { return {}; }
   absl::Status WaitForLatestMap() override { return absl::OkStatus(); }
