@@ -294,6 +294,10 @@ std::string StatusService::WhyNothing(const WatchSnapshot* seen) const {
         "nothing is watched, because --watch-user finds nothing: ",
         seen->own_trouble);
   }
+  if (sources_.named != nullptr && sources_.named() > 0) {
+    return "nothing was looked at yet of what calls have named a moment ago: "
+           "the first look follows within half a minute";
+  }
   return "nothing is watched yet: since the daemon's start, or in the last "
          "day, no call has named a volume under replication. Name one of each "
          "pool: rbd-addons info VOLUME; or start the daemon with --watch-user";

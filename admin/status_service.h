@@ -22,6 +22,8 @@ struct StatusSources {
   /// Ids of this site's clusters in config.json; an error: it cannot be read.
   std::function<absl::StatusOr<std::vector<std::string>>()> clusters;
   bool replicates = false;  // the daemon has the replication service
+  /// How many pools calls have named, looked at or not; null: none.
+  std::function<size_t()> named = nullptr;
 };
 
 /// rbdaddons.admin.v1.Overview: how all volumes under replication are, from the

@@ -50,6 +50,7 @@ Streams StreamsFor(const Options& options, std::istream& in, std::ostream& out,
   streams.format = FormatOf(options.output);
   streams.wide = options.output == "wide";
   streams.verbose = options.verbose;
+  streams.in_is_terminal = &in == &std::cin && isatty(STDIN_FILENO) == 1;
   streams.out_is_terminal = &out == &std::cout && isatty(STDOUT_FILENO) == 1;
   streams.err_is_terminal = &err == &std::cerr && isatty(STDERR_FILENO) == 1;
   streams.color = streams.out_is_terminal && WantsColors();

@@ -12,8 +12,10 @@ bool SaysYes(const std::string& loss, const std::string& what,
               << std::flush;
   std::string answer;
   std::getline(streams.in, answer);
+  // What a person types ends with a newline that the terminal shows.
+  if (!streams.in_is_terminal) streams.err << "\n";
   if (answer == "yes") return true;
-  streams.err << "\nnothing was changed (--yes answers beforehand)\n";
+  streams.err << "nothing was changed (--yes answers beforehand)\n";
   return false;
 }
 

@@ -95,7 +95,14 @@ int RunDoctor(const DoctorCommand& command, Streams& streams) {
   request.set_before_handover(command.before_handover);
   for (const std::string& id : command.confirmed) request.add_confirmed(id);
   admin_pb::DiagnoseResponse found;
-  const absl::Status called = AskWithSecrets(command, request, found, streams);
+  DoctorCommand asked = command;
+  // A daemon without a configuration needs no user to say so.
+  asked.secrets.required = false;
+  const absl::Status called = AskWithSecrets(asked, request, found, streams);
+  if (absl::IsUnauthenticated(called)) {
+    const absl::Status none = ReadSecrets(command.secrets).status();
+    if (!none.ok()) return Fail(none, kCliUsage, streams);
+  }
   if (!called.ok()) return FailCall(called, streams);
   const int printed = YieldMessage(
       found, DoctorText(found, command.all, Palette(streams)), streams);

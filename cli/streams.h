@@ -41,8 +41,9 @@ struct Streams {
   std::ostream& out;
   std::ostream& err;
   OutputFormat format = OutputFormat::kText;
-  bool wide = false;             // text with more columns and all rows
-  bool verbose = false;          // say the ids of requests that succeed
+  bool wide = false;     // text with more columns and all rows
+  bool verbose = false;  // say the ids of requests that succeed
+  bool in_is_terminal = false;
   bool out_is_terminal = false;  // a person looks at it
   bool err_is_terminal = false;
   bool color = false;  // `out` shows them

@@ -100,7 +100,8 @@ Findings CheckConfiguration(ConfigStore& config,
   if (!current.ok()) {
     return {{"config.readable", FindingVerdict::kProblem, "",
              std::string(current.status().message()),
-             "mend config.json; its folder is that of --config-dir"}};
+             "write or mend it, as it says; --config-dir names its folder, and "
+             "the daemon reads it again by itself"}};
   }
   const ClusterConfig& files = **current;
   const ConfigStore::Troubles troubles = config.troubles();

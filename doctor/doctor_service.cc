@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
+#include "doctor/check_configuration.h"
 #include "doctor/diagnose.h"
 #include "operation/run_operation.h"
 #include "rpc/secrets.h"
@@ -130,6 +131,11 @@ grpc::ServerUnaryReactor* DoctorService::Diagnose(
         asked.before_handover = request->before_handover();
         asked.sidecar_called = SidecarCalled(rpc_.stats());
         ADDONS_ASSIGN_OR_RETURN(asked.confirmed, TakeConfirmed(*request));
+        // Nobody can be asked then, so no user is needed.
+        if (!config_.Current().ok()) {
+          Fill(CheckConfiguration(config_, home_), response);
+          return Reply(absl::OkStatus());
+        }
         ADDONS_ASSIGN_OR_RETURN(
             asked.user, UserFromSecrets(TakeSecrets(request->secrets())));
         OperationSpec spec;

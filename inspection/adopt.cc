@@ -119,19 +119,15 @@ absl::StatusOr<const ClusterEntry*> EntryOf(const ClusterConfig& config,
                                             const std::string& space) {
   ADDONS_ASSIGN_OR_RETURN(const auto entries,
                           FindEntries(config, home, cluster_id));
-  const ClusterEntry* only = nullptr;
+  std::vector<const ClusterEntry*> meant;
   for (const ClusterEntry* const entry : entries) {
-    const bool meant =
-        entry->rados_namespace == space ||
-        (space.empty() && (!cluster_id.empty() || entries.size() == 1));
-    if (!meant) continue;
-    if (only != nullptr) {
-      return absl::InvalidArgumentError(
-          "cluster_id: is missing, and config.json has several clusters");
+    if (entry->rados_namespace == space ||
+        (space.empty() && (!cluster_id.empty() || entries.size() == 1))) {
+      meant.push_back(entry);
     }
-    only = entry;
   }
-  if (only != nullptr) return only;
+  if (meant.size() == 1) return meant.front();
+  if (!meant.empty()) return SeveralClusters(meant);
   return absl::FailedPreconditionError(absl::StrCat(
       "config.json has no cluster of this site with the namespace '", space,
       "', so what is there has no volume ids; add one"));

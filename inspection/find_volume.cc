@@ -80,6 +80,7 @@ class NameSearch {
   absl::Status LookIn(const ResolvedPlace& place, const Pools& pools);
   absl::StatusOr<std::optional<ResolvedPlace>> OfImage(ResolvedPlace place);
   void NoteWithoutEntry(Pool& pool);
+  void NoteMirrored(const ResolvedPlace& place);
   /// Of a PersistentVolume; `image` is what its entry of the journal says.
   absl::StatusOr<std::optional<ResolvedPlace>> OfRequest(ResolvedPlace place,
                                                          const Pools& pools,
@@ -91,8 +92,8 @@ class NameSearch {
   std::set<std::pair<std::string, std::string>> seen_;  // fsid and namespace
   std::vector<std::string> looked_;
   std::vector<std::string> unseen_;
-  std::vector<std::string> refused_;          // the user may not look there
-  std::string without_entry_;                 // of an image that is there
+  std::vector<std::string> refused_;  // the user may not look there
+  std::string without_entry_;         // of an image that is there, or may be
   std::map<std::string, FoundVolume> found_;  // by id
   absl::Status first_;
   absl::Status denied_;
@@ -137,6 +138,19 @@ void NameSearch::NoteWithoutEntry(Pool& pool) {
                               "has no entry of it");
 }
 
+/// Ceph mirrors images, and not ceph-csi's journal, which has the names.
+void NameSearch::NoteMirrored(const ResolvedPlace& place) {
+  if (!without_entry_.empty()) return;
+  const auto pool = place.OpenPool(Access::kRead);
+  if (!pool.ok()) return;
+  const auto mode = (*pool)->MirrorMode();
+  if (!mode.ok() || *mode == PoolMirrorMode::kDisabled) return;
+  without_entry_ = absl::StrCat(
+      "where it was mirrored to this site, the journal here does not have its "
+      "name yet: `rbd-addons adopt --pool ",
+      place.pool_name, "` makes such volumes known");
+}
+
 absl::StatusOr<std::optional<ResolvedPlace>> NameSearch::OfRequest(
     ResolvedPlace place, const Pools& pools, std::string* image) {
   ADDONS_ASSIGN_OR_RETURN(auto pool, place.OpenPool(Access::kRead));
@@ -171,7 +185,10 @@ absl::Status NameSearch::LookIn(const ResolvedPlace& place,
                                              ? OfRequest(place, pools, &image)
                                              : OfImage(place));
   looked_.push_back(DescribePlace(place));
-  if (!at.has_value()) return absl::OkStatus();
+  if (!at.has_value()) {
+    NoteMirrored(place);
+    return absl::OkStatus();
+  }
   VolumeId id;
   id.cluster_id = at->cluster_id;
   id.pool_id = at->pool_id;
@@ -252,7 +269,9 @@ absl::StatusOr<FoundVolume> NameSearch::Result() {
                      "' is nowhere that this user may read (not looked at: ",
                      Some(refused_),
                      "); name it by its id or as POOL/IMAGE, "
-                     "with a user who may read its pool. The first error"));
+                     "with a user who may read its pool",
+                     without_entry_.empty() ? "" : "; ", without_entry_,
+                     ". The first error"));
   }
   if (looked_.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(

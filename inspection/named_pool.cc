@@ -9,6 +9,15 @@
 namespace addons {
 namespace {
 
+std::vector<const ClusterEntry*> HomeEntries(
+    const ClusterConfig& config, const std::vector<ClusterId>& home) {
+  std::vector<const ClusterEntry*> found;
+  for (const ClusterEntry& entry : config.entries()) {
+    if (IsHome(home, entry.cluster_id)) found.push_back(&entry);
+  }
+  return found;
+}
+
 /// The entry that is meant.
 absl::StatusOr<const ClusterEntry*> FindEntry(
     const ClusterConfig& config, const std::vector<ClusterId>& home,
@@ -20,29 +29,36 @@ absl::StatusOr<const ClusterEntry*> FindEntry(
         absl::StrJoin(home, ", ", AppendClusterId),
         "): ask the daemon of its site"));
   }
-  const ClusterEntry* only = nullptr;
-  for (const ClusterEntry& entry : config.entries()) {
-    if (!IsHome(home, entry.cluster_id)) continue;
-    if (only != nullptr) {
-      return absl::InvalidArgumentError(
-          "cluster_id: is missing, and config.json has several clusters");
-    }
-    only = &entry;
-  }
-  if (only != nullptr) return only;
+  const std::vector<const ClusterEntry*> entries = HomeEntries(config, home);
+  if (entries.size() == 1) return entries.front();
+  if (!entries.empty()) return SeveralClusters(entries);
   return absl::InvalidArgumentError(
       "cluster_id: is missing, and config.json has no cluster of this site");
 }
 
 }  // namespace
 
+absl::Status SeveralClusters(const std::vector<const ClusterEntry*>& entries) {
+  constexpr size_t kMostNamed = 8;
+  std::vector<std::string> names;
+  for (const ClusterEntry* const entry : entries) {
+    if (names.size() == kMostNamed) {
+      names.push_back(
+          absl::StrCat("and ", entries.size() - kMostNamed, " more"));
+      break;
+    }
+    names.push_back(absl::StrCat("'", entry->cluster_id.text(), "'"));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("cluster_id: is missing, and config.json has several "
+                   "clusters: ",
+                   absl::StrJoin(names, ", ")));
+}
+
 absl::StatusOr<std::vector<const ClusterEntry*>> FindEntries(
     const ClusterConfig& config, const std::vector<ClusterId>& home,
     const ClusterId& cluster_id) {
-  std::vector<const ClusterEntry*> found;
-  for (const ClusterEntry& entry : config.entries()) {
-    if (IsHome(home, entry.cluster_id)) found.push_back(&entry);
-  }
+  std::vector<const ClusterEntry*> found = HomeEntries(config, home);
   if (cluster_id.empty() && !found.empty()) return found;
   ADDONS_ASSIGN_OR_RETURN(const ClusterEntry* const entry,
                           FindEntry(config, home, cluster_id));

@@ -22,6 +22,9 @@ struct NamedPool {
 /// "pool 'replicapool' of cluster 'site-a'".
 std::string Describe(const NamedPool& named);
 
+/// INVALID_ARGUMENT that names these, of which one is to be chosen.
+absl::Status SeveralClusters(const std::vector<const ClusterEntry*>& entries);
+
 /// The entries of config.json that are meant: `cluster_id`, or where that is
 /// empty all of this site (`home`; empty: all). They live as long as `config`.
 /// Errors as FindPool().

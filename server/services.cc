@@ -1,5 +1,6 @@
 #include "server/services.h"
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -204,13 +205,19 @@ ServiceSet MakeServices(const ServiceParts& parts) {
   }
   set.admin_services.push_back(std::make_unique<AdminService>(
       parts.rpc, parts.operations, history, parts.watched));
+  std::function<size_t()> named;
+  if (set.replication != nullptr) {
+    named = [&watched = set.replication->watched] {
+      return watched.All().size();
+    };
+  }
   set.admin_services.push_back(std::make_unique<StatusService>(
       parts.rpc, StatusSources{parts.watched,
                                [&store = parts.config_store,
                                 home = parts.config.site_clusters] {
                                  return HomeClustersOf(store, home);
                                },
-                               set.replication != nullptr}));
+                               set.replication != nullptr, std::move(named)}));
   return set;
 }
 

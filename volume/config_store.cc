@@ -130,6 +130,12 @@ ConfigStore::State::Loaded ConfigStore::State::Load(const Loaded& before,
   }
   loaded.good = before.good;
   const bool folder_is_there = contents.config.stamp.error == 0;
+  if (contents.config.stamp.error == ENOENT && !loaded.good.config) {
+    contents.config.problem = absl::StrCat(
+        "there is no '", config_path_,
+        "' (No such file or directory); write the clusters of this site into "
+        "it, as ceph-csi has them: docs/runbooks/configuration.md");
+  }
   const std::string config_problem =
       TakeConfig(std::move(contents.config), &loaded.good);
   const std::string mapping_problem =

@@ -272,7 +272,8 @@ TEST_F(CliNamesTest, APoolThatTheUserMayNotReadIsLeftOut) {
             grpc::PERMISSION_DENIED);
   EXPECT_THAT(err_.str(), AllOf(HasSubstr("is nowhere that this user may read"),
                                 HasSubstr("pool 'other' of cluster 'site-b'"),
-                                HasSubstr("POOL/IMAGE")));
+                                HasSubstr("POOL/IMAGE"),
+                                HasSubstr("adopt --pool replicapool")));
   EXPECT_EQ(server_.world.CountMutations(), 0);
   server_.world.SetCallHook(nullptr);
 }

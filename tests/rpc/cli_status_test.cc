@@ -134,6 +134,19 @@ TEST_F(CliStatusTest, AnEmptyDaemonSaysWhatToDo) {
   EXPECT_TRUE(Json()["volumes"].empty());
 }
 
+// The first look comes some seconds after the first call.
+TEST_F(CliStatusTest, WhatWasNamedAMomentAgoIsNotCalledUnnamed) {
+  server_.AddMirrored();
+  server_.world.Advance(std::chrono::minutes(1));
+  server_.Start();
+  ASSERT_EQ(Run({"info", server_.id}), 0) << err_.str();
+  const int code = Run({"status"});
+  EXPECT_THAT(out_.str(), Not(HasSubstr("no call has named")));
+  if (code == kWouldNotWork) {
+    EXPECT_THAT(out_.str(), HasSubstr("within half a minute"));
+  }
+}
+
 TEST_F(CliStatusTest, AHealthyVolumeIsInStepUnderTheNameOfItsClaim) {
   AddWatched();
   EXPECT_EQ(Await({"status"}, "in step  "), 0) << out_.str() << err_.str();

@@ -59,6 +59,8 @@ TEST_F(CliStorageTest, FencesAndTheEndOfAGroupAskFirst) {
   EXPECT_EQ(Run({"fence", "10.0.0.5", "--cluster=site-a"}, "yes\n"), 0)
       << err_.str();
   EXPECT_THAT(err_.str(), HasSubstr("10.0.0.5 in cluster 'site-a': type yes"));
+  EXPECT_THAT(err_.str(), HasSubstr("change nothing: \n"))
+      << "what follows begins a line where no person types one";
 }
 
 TEST_F(CliStorageTest, ATrimTakesAVolumeByItsName) {

@@ -187,6 +187,28 @@ TEST_F(DoctorTest, AConfigurationThatCannotBeReadIsNamed) {
   EXPECT_EQ(Json().Verdict("config.readable"), "OK");
 }
 
+TEST_F(DoctorTest, WithoutAConfigurationNoUserIsAskedFor) {
+  server_.RemoveConfig();
+  Start();
+  const auto run = [&](std::string* text) {
+    std::istringstream in;
+    std::ostringstream out;
+    std::ostringstream err;
+    const int code = RunCli(
+        {"rbd-addons", "doctor", "--admin-endpoint", server_.admin_endpoint()},
+        in, out, err);
+    *text = out.str() + err.str();
+    return code;
+  };
+  std::string text;
+  EXPECT_EQ(run(&text), kWouldNotWork);
+  EXPECT_THAT(text, AllOf(HasSubstr("config.json"), HasSubstr("write or mend"),
+                          Not(HasSubstr("--secrets-file"))));
+  server_.WriteConfig("");
+  EXPECT_EQ(run(&text), kCliUsage);
+  EXPECT_THAT(text, HasSubstr("--secrets-file"));
+}
+
 // The daemon goes on with what it read before, and shows nothing of it until it
 // is started again.
 TEST_F(DoctorTest, AFileThatWasBrokenLaterIsNamed) {

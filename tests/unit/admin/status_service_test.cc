@@ -102,6 +102,17 @@ class StatusServiceTest : public ::testing::Test {
   StatusSources sources_;
 };
 
+TEST_F(StatusServiceTest, WhatCallsHaveNamedAndNobodyHasLookedAtIsSaid) {
+  sources_.replicates = true;
+  size_t named = 0;
+  sources_.named = [&named] { return named; };
+  EXPECT_THAT(List().not_watched(), HasSubstr("no call has named a volume"));
+  named = 1;
+  EXPECT_THAT(List().not_watched(),
+              AllOf(HasSubstr("within half a minute"),
+                    Not(HasSubstr("no call has named a volume"))));
+}
+
 TEST_F(StatusServiceTest, SaysEverythingAboutAPool) {
   WatchedPool& pool = AddPool("pool");
   pool.rados_namespace = "ns";

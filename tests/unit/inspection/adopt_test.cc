@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "ceph/pool.h"
+#include "inspection/named_pool.h"
 #include "replication/environment.h"
 #include "replication/steps/promote.h"
 #include "tests/fakes/mirrored_pair.h"
@@ -734,6 +735,19 @@ TEST_F(AdoptTest, ANamespaceWithoutAClusterIsRefused) {
   EXPECT_THAT(find("site-a", kPool, ""),
               StatusIs(absl::StatusCode::kFailedPrecondition));
   EXPECT_THAT(find("", "none", ""), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST(SeveralClustersTest, NamesTheFirstOnesAndCountsTheRest) {
+  std::vector<ClusterEntry> entries(10);
+  std::vector<const ClusterEntry*> meant;
+  for (size_t i = 0; i < entries.size(); ++i) {
+    entries[i].cluster_id = ClusterId(absl::StrCat("site-", i));
+    meant.push_back(&entries[i]);
+  }
+  EXPECT_THAT(SeveralClusters(meant),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       AllOf(HasSubstr("has several clusters: 'site-0', "),
+                             HasSubstr("'site-7', and 2 more"))));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/log.h"
 #include "tests/testing/status_matchers.h"
 #include "tests/testing/temp_dir.h"
@@ -86,8 +87,11 @@ TEST_F(ConfigStoreTest, ServesTheFolder) {
 TEST_F(ConfigStoreTest, IsUnavailableWithoutAConfigurationNamingTheFile) {
   EXPECT_THAT(store_.Current(),
               StatusIs(absl::StatusCode::kUnavailable,
-                       AllOf(HasSubstr(folder_.File("config.json")),
-                             HasSubstr("No such file"))));
+                       AllOf(HasSubstr(absl::StrCat(
+                                 "there is no '", folder_.File("config.json"))),
+                             HasSubstr("No such file"),
+                             HasSubstr("write the clusters of this site"))));
+  EXPECT_THAT(LogLines(), ElementsAre(HasSubstr("write the clusters of this")));
 }
 
 TEST_F(ConfigStoreTest, IsUnavailableWithAnUnreadableConfigurationOnly) {
