@@ -42,8 +42,8 @@ struct Member {
   std::unique_ptr<Image> image;
 };
 
-/// Its members outlive a step of theirs that hangs, because the process ends
-/// without destructors.
+/// Never destroyed: what hangs would keep it from that, and the process from
+/// its end.
 class Together {
  public:
   Together(std::shared_ptr<Cluster> cluster, SnapshotOrder order)
@@ -57,6 +57,13 @@ class Together {
     }
   }
 
+  /// So that the addresses of its client are known.
+  absl::Status Connect() {
+    const PlacedImage& first = order_.images.front();
+    return cluster_
+        ->OpenPool(first.pool_id, first.rados_namespace, Access::kMutate)
+        .status();
+  }
   absl::Status Open() {
     return ForEach(members_, kOpenPatience, "could not be opened",
                    [cluster = cluster_](Member& member) {
@@ -78,19 +85,27 @@ class Together {
                        return member.image->CreateSnapshot(name);
                      });
     }
+    // A lock that somebody has broken meanwhile let its writers go on.
+    if (made.ok()) {
+      made = ForEach(members_, kEndPatience, "does not tell its lock",
+                     [](Member& member) { return StillLocked(member); });
+    }
     const absl::Status released =
         ForEach(Free(), kEndPatience, "keeps its lock",
                 [](Member& member) { return member.image->ReleaseLock(); });
-    // The daemon sees to it: what hangs may get its lock yet.
-    if (!released.ok() || Free().size() < members_.size()) hangs_ = true;
     return made.ok() ? released : made;
   }
-  void Close() {
-    ForEach(Free(), kEndPatience, "could not be closed", [](Member& member) {
-      return member.image->Close();
-    }).IgnoreError();
+  /// A step of a member has not ended.
+  bool hangs() const { return !stuck_.empty(); }
+  /// All that was opened: whether nothing hangs, which may get its lock yet.
+  bool Close() {
+    const absl::Status closed = ForEach(
+        Free(), kEndPatience, "could not be closed", [](Member& member) {
+          return member.image == nullptr ? absl::OkStatus()
+                                         : member.image->Close();
+        });
+    return closed.ok() && !hangs();
   }
-  bool hangs() const { return hangs_; }
 
  private:
   using Members = std::vector<std::shared_ptr<Member>>;
@@ -113,6 +128,14 @@ class Together {
     if (features.exclusive_lock) return absl::OkStatus();
     return absl::FailedPreconditionError(
         absl::StrCat("image '", spec, "' has no exclusive lock"));
+  }
+
+  static absl::Status StillLocked(Member& member) {
+    ADDONS_ASSIGN_OR_RETURN(const bool holds, member.image->HoldsLock());
+    if (holds) return absl::OkStatus();
+    return absl::UnavailableError(
+        absl::StrCat("image '", member.pool->Spec(member.place.name),
+                     "' lost its lock before all snapshots were made"));
   }
 
   /// Those of which no step hangs.
@@ -153,33 +176,43 @@ class Together {
   BoundedThreads& threads_;  // its destructor would wait for what hangs
   Members members_;
   std::set<const Member*> stuck_;
-  bool hangs_ = false;
 };
 
-absl::Status Run(const SnapshotOrder& order, int output) {
+SnapshotReport Ended(absl::Status status, bool clean) {
+  SnapshotReport report;
+  report.status = std::move(status);
+  report.clean = clean;
+  return report;
+}
+
+/// How it ended; says the stages before on `output`.
+SnapshotReport Run(const SnapshotOrder& order, int output) {
   const ClientEnvironment environment = {
       std::make_shared<CallGate>(RealClock()), std::make_shared<HostResolver>(),
       std::make_shared<AbandonableCalls>(), order.timeouts};
-  ADDONS_ASSIGN_OR_RETURN(
-      const std::shared_ptr<Cluster> cluster,
-      RadosCluster::Connect(environment, order.target, order.user));
-  Together together(cluster, order);
-  ADDONS_RETURN_IF_ERROR(together.Open());
-  SnapshotReport report;
-  report.stage = SnapshotReport::Stage::kOpened;
-  report.client = absl::StrJoin(cluster->OwnAddresses(), ",");
-  WriteLine(output, ReportText(report));
-  report.stage = SnapshotReport::Stage::kLocking;
-  // Nobody may have to wait for longer, also when the daemon is dead.
-  alarm(kMostSeconds);
-  WriteLine(output, ReportText(report));
-  absl::Status made = together.Snapshot();
-  if (!together.hangs()) {
-    report.stage = SnapshotReport::Stage::kReleased;
-    WriteLine(output, ReportText(report));
-    together.Close();
+  const auto cluster =
+      RadosCluster::Connect(environment, order.target, order.user);
+  if (!cluster.ok()) return Ended(cluster.status(), true);
+  Together& together = *new Together(*cluster, order);
+  if (absl::Status connected = together.Connect(); !connected.ok()) {
+    return Ended(std::move(connected), true);
   }
-  return made;
+  SnapshotReport stage;
+  stage.stage = SnapshotReport::Stage::kConnected;
+  stage.client = absl::StrJoin((*cluster)->OwnAddresses(), ",");
+  WriteLine(output, ReportText(stage));
+  absl::Status made = together.Open();
+  if (made.ok()) {
+    stage.stage = SnapshotReport::Stage::kLocking;
+    // Nobody may have to wait for longer, also when the daemon is dead.
+    alarm(kMostSeconds);
+    WriteLine(output, ReportText(stage));
+    made = together.Snapshot();
+    stage.stage = SnapshotReport::Stage::kReleased;
+    if (!together.hangs()) WriteLine(output, ReportText(stage));
+  }
+  const bool clean = together.Close();
+  return Ended(std::move(made), clean);
 }
 
 }  // namespace
@@ -196,10 +229,7 @@ int RunSnapshotChild(int input, int output) {
   const std::optional<SnapshotOrder> order = ParseOrder(*text);
   WipeString(*text);
   if (!order.has_value()) return 1;
-  SnapshotReport ended;
-  ended.status = Run(*order, output);
-  WriteLine(output, ReportText(ended));
-  // No destructor: a step that hangs would keep it from ending.
+  WriteLine(output, ReportText(Run(*order, output)));
   _exit(0);
 }
 

@@ -17,8 +17,8 @@ namespace addons {
 namespace {
 
 constexpr size_t kLongestLine = size_t{1} << 20;
-constexpr std::array<const char*, 4> kStages = {"opened", "locking", "released",
-                                                "ended"};
+constexpr std::array<const char*, 4> kStages = {"connected", "locking",
+                                                "released", "ended"};
 
 }  // namespace
 
@@ -78,6 +78,7 @@ std::string ReportText(const SnapshotReport& report) {
   return AsciiJsonText(
       nlohmann::json{{"stage", kStages[static_cast<size_t>(report.stage)]},
                      {"client", report.client},
+                     {"clean", report.clean},
                      {"code", static_cast<int>(report.status.code())},
                      {"message", std::string(report.status.message())}});
 }
@@ -88,6 +89,7 @@ std::optional<SnapshotReport> ParseReport(absl::string_view text) {
   const std::string stage = fields.Text("stage");
   const auto* const found = std::find(kStages.begin(), kStages.end(), stage);
   report.client = fields.Text("client");
+  report.clean = fields.Flag("clean");
   const std::string message = fields.Text("message");
   const auto code = static_cast<int>(fields.Number("code", 16));
   if (found == kStages.end() || !fields.wrong().empty()) return std::nullopt;

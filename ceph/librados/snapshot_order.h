@@ -21,10 +21,13 @@ std::string OrderText(const SnapshotOrder& order);
 std::optional<SnapshotOrder> ParseOrder(absl::string_view text);
 
 struct SnapshotReport {
-  enum class Stage { kOpened, kLocking, kReleased, kEnded };
+  enum class Stage { kConnected, kLocking, kReleased, kEnded };
   Stage stage = Stage::kEnded;
-  std::string client;   // kOpened: its address, as Ceph writes it
+  std::string client;   // kConnected: its addresses, as Ceph writes them
   absl::Status status;  // kEnded
+  /// kEnded: no image is open or locked any more. Of one that is, other clients
+  /// wait for this one's answers.
+  bool clean = false;
 };
 std::string ReportText(const SnapshotReport& report);
 std::optional<SnapshotReport> ParseReport(absl::string_view text);

@@ -120,7 +120,7 @@ class Child {
   LineReader reader_;
 };
 
-/// Its writers go on after 10 s, not after 30 s.
+/// Other clients go on after 10 s, not after 30 s.
 void ShutOut(Cluster& cluster, const std::string& addresses) {
   std::set<BlocklistKey> keys;
   for (const CephAddress& address : ParseCephAddresses(addresses)) {
@@ -131,8 +131,9 @@ void ShutOut(Cluster& cluster, const std::string& addresses) {
   }
   const absl::Status status = FirstError(
       AddEntries(cluster, std::vector(keys.begin(), keys.end()), kBlocklisted));
-  Log().warn("a process that held the locks of a group was killed client={} {}",
-             Quoted(addresses), Quoted(status.ToString()));
+  Log().warn(
+      "a process that had the images of a group open was killed client={} {}",
+      Quoted(addresses), Quoted(status.ToString()));
 }
 
 }  // namespace
@@ -145,31 +146,42 @@ absl::Status SnapshotInChild(const SnapshotOrder& order,
   const bool told = child.Tell(text);
   WipeString(text);
   if (!told) return Failed("the process that holds the locks has died");
-  // One that could not open the images ends at once.
-  const std::optional<SnapshotReport> opened =
-      child.Hear(RealClock().Now() + options.open_patience);
-  if (!opened.has_value()) {
-    return Failed("the images could not be opened in time; repeat the call");
+  const auto after = [](milliseconds patience) {
+    return RealClock().Now() + patience;
+  };
+  const std::optional<SnapshotReport> connected =
+      child.Hear(after(options.open_patience));
+  if (!connected.has_value()) {
+    return Failed("the process that holds the locks could not connect in time");
   }
-  if (opened->stage != Stage::kOpened) return opened->status;
-  const SteadyTime latest = RealClock().Now() + options.held_patience;
-  absl::Status ended = Failed(absl::StrCat(
-      "it took longer than ", WholeMilliseconds(options.held_patience),
-      " ms, and was given up, so that their writers go on; repeat the call"));
-  SteadyTime until = latest;
-  bool holds = true;
+  if (connected->stage != Stage::kConnected) return connected->status;
+  absl::Status ended = Failed("the images were not opened in time");
+  SteadyTime until = after(options.open_patience);
   while (const auto report = child.Hear(until)) {
-    if (report->stage == Stage::kReleased) {
-      holds = false;
-      until = RealClock().Now() + kClosePatience;
+    switch (report->stage) {
+      case Stage::kConnected:
+        continue;
+      case Stage::kLocking:
+        until = after(options.held_patience);
+        ended = Failed(absl::StrCat(
+            "it took longer than ", WholeMilliseconds(options.held_patience),
+            " ms, and was given up, so that their writers go on; repeat the "
+            "call"));
+        continue;
+      case Stage::kReleased:
+        until = after(kClosePatience);
+        ended =
+            Failed("the process that made them did not end; repeat the call");
+        continue;
+      case Stage::kEnded:
+        break;
     }
-    if (report->stage != Stage::kEnded) continue;
+    if (report->clean) return report->status;
     ended = report->status;
-    if (!holds) return ended;
     break;
   }
   child.Kill();
-  if (holds) ShutOut(cluster, opened->client);
+  ShutOut(cluster, connected->client);
   return ended;
 }
 

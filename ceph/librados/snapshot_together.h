@@ -32,30 +32,32 @@ inline constexpr char kSnapshotChildArgument[] = "--snapshot-together";
 struct SnapshotChildOptions {
   /// The daemon itself.
   std::string program = "/proc/self/exe";
-  /// Until it has opened all images: nobody waits meanwhile.
+  /// Until it has connected, and then until it has opened all images.
   std::chrono::milliseconds open_patience = std::chrono::seconds(30);
   /// From when it asks for the first lock until it has given back the last.
   std::chrono::milliseconds held_patience = std::chrono::seconds(5);
 };
 
 /// Cluster::SnapshotTogether() in a process of its own, which can be ended when
-/// librbd hangs with the locks. One that takes too long with them, or dies, is
-/// killed, and its client put on the blocklist through `cluster`: its writers
-/// wait for 10 s then, and for 30 s without that (measured, 20.2.4).
+/// librbd hangs with the locks. One that takes too long, or dies with an image
+/// open, is killed, and its client put on the blocklist through `cluster`.
+/// Writers wait for 10 s then, and for 30 s without that, also where it had no
+/// lock yet: librbd asks everybody who has the image open (measured, 20.2.4).
 ///
 // clang-format off
 ///   the daemon                        the process
-///     starts it, sends the order  ──>  opens the images
-///     open_patience               <──  opened; its client's address
+///     starts it, sends the order  ──>  connects
+///                                 <──  connected; its client's addresses
+///                                      opens the images, open_patience
 ///     held_patience from here     <──  locking
 ///                                      all locks, in parallel, lock_patience
 ///                                      all snapshots, in parallel
 ///                                 <──  released: it has no lock any more
+///                                      closes the images
 ///     ends                        <──  ended; the status
 // clang-format on
 ///
-/// It gives back what it has when the daemon dies, and ends by itself. Blocks;
-/// thread-safe.
+/// It goes on when the daemon dies, and ends by itself. Blocks; thread-safe.
 absl::Status SnapshotInChild(const SnapshotOrder& order,
                              const SnapshotChildOptions& options,
                              Cluster& cluster);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -72,7 +73,8 @@ class RealTogetherTest : public RealTest {
   }
   static std::string Say(const std::string& stage, const std::string& client) {
     return absl::StrCat("echo '{\"stage\":\"", stage, "\",\"client\":\"",
-                        client, "\",\"code\":0,\"message\":\"\"}'\n");
+                        client,
+                        "\",\"clean\":true,\"code\":0,\"message\":\"\"}'\n");
   }
   bool Blocks(const std::string& client) {
     return ReadBlocklist(*cluster_).value().FindClient(client) != nullptr;
@@ -139,9 +141,58 @@ TEST_F(RealTogetherTest, OneThatTakesTooLongIsKilledAndItsWritersGoOn) {
   EXPECT_LT(RealClock().Now() - begin, seconds(28));
 }
 
+/// What the process does at one of its calls of Ceph (RBD_ADDONS_FAULTS).
+class RealTogetherFaultTest : public RealTogetherTest {
+ protected:
+  absl::Status TakeWith(const std::string& fault) {
+    setenv("RBD_ADDONS_FAULTS", fault.c_str(), 1);
+    absl::Status taken = Take();
+    unsetenv("RBD_ADDONS_FAULTS");
+    return taken;
+  }
+};
+
+TEST_F(RealTogetherFaultTest, ADeathAndAHangAtEachStepLetWritersGoOn) {
+  for (const std::string step :
+       {"rbd_open", "rbd_lock_acquire", "rbd_snap_create2", "rbd_lock_release",
+        "rbd_close"}) {
+    for (const std::string fault : {"kill", "kill-after", "hang=40000"}) {
+      SCOPED_TRACE(absl::StrCat(step, " ", fault));
+      options_.open_patience = seconds(3);
+      options_.held_patience = seconds(4);
+      order_.snapshot =
+          absl::StrCat(step, "-", fault.substr(0, 4), "-", fault.size());
+      const SteadyTime begin = RealClock().Now();
+      const absl::Status taken = TakeWith(absl::StrCat(step, "#2:", fault));
+      if (step == "rbd_close" && fault[0] == 'h') {
+        EXPECT_OK(taken) << "all that counts was done before";
+      } else {
+        EXPECT_THAT(taken, StatusIs(absl::StatusCode::kUnavailable));
+      }
+      EXPECT_LT(RealClock().Now() - begin, seconds(20));
+      const SteadyTime ended = RealClock().Now();
+      for (size_t i = 0; i < 3; ++i) {
+        ASSERT_OK(OpenWritable(NameOf(i))->Write({{{0, 1}, "y"}})) << i;
+      }
+      EXPECT_LT(RealClock().Now() - ended, seconds(29))
+          << "its client was not put on the blocklist";
+    }
+  }
+}
+
+// Without an answer nobody knows that the snapshots are of one instant.
+TEST_F(RealTogetherFaultTest, ALockThatIsNotSeenToBeHeldIsNoInstant) {
+  const size_t before = ReadBlocklist(*cluster_).value().entries.size();
+  EXPECT_THAT(TakeWith("rbd_is_exclusive_lock_owner#1:errno=5"),
+              StatusIs(absl::StatusCode::kInternal));
+  EXPECT_EQ(ReadBlocklist(*cluster_).value().entries.size(), before)
+      << "all locks were given back all the same";
+  for (size_t i = 0; i < 3; ++i) EXPECT_THAT(LockersOf(i), IsEmpty()) << i;
+}
+
 TEST_F(RealTogetherTest, WhoHangsWithTheLocksIsPutOnTheBlocklist) {
   constexpr char kClient[] = "10.9.9.9:0/77";
-  Play(absl::StrCat(Say("opened", kClient), Say("locking", kClient),
+  Play(absl::StrCat(Say("connected", kClient), Say("locking", kClient),
                     "exec sleep 60\n"));
   options_.held_patience = milliseconds(300);
   const SteadyTime begin = RealClock().Now();
@@ -152,14 +203,14 @@ TEST_F(RealTogetherTest, WhoHangsWithTheLocksIsPutOnTheBlocklist) {
 
 TEST_F(RealTogetherTest, WhoDiesWithTheLocksIsPutOnTheBlocklist) {
   constexpr char kClient[] = "10.9.9.9:0/78";
-  Play(absl::StrCat(Say("opened", kClient), Say("locking", kClient)));
+  Play(absl::StrCat(Say("connected", kClient), Say("locking", kClient)));
   EXPECT_THAT(Take(), StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_TRUE(Blocks(kClient));
 }
 
 TEST_F(RealTogetherTest, WhoHasGivenThemBackIsNot) {
   constexpr char kClient[] = "10.9.9.9:0/79";
-  Play(absl::StrCat(Say("opened", kClient), Say("locking", kClient),
+  Play(absl::StrCat(Say("connected", kClient), Say("locking", kClient),
                     Say("released", kClient), Say("ended", kClient)));
   EXPECT_OK(Take());
   EXPECT_FALSE(Blocks(kClient));

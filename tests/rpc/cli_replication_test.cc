@@ -119,9 +119,12 @@ TEST_F(CliReplicationOnBTest, APromotionToAPointAsksAndSaysWhatItHolds) {
   EXPECT_EQ(out_.str(),
             "this site is primary, and the volume holds point 'first'\n");
   EXPECT_EQ(server_.b.Data(image), then);
-  EXPECT_EQ(Run({"promote", server_.id, "--group", "--point", "first"}),
-            kCliUsage);
-  EXPECT_THAT(err_.str(), HasSubstr("--group"));
+  // Of a group only a point of one instant.
+  server_.AddGroup({server_.id});
+  EXPECT_EQ(Run({"promote", server_.group_id, "--group", "--point", "first",
+                 "--yes"}),
+            grpc::INVALID_ARGUMENT);
+  EXPECT_THAT(err_.str(), HasSubstr("of one volume"));
 }
 
 TEST_F(CliReplicationOnBTest, WhoPromotesIsToldThatNoScheduleIsSet) {

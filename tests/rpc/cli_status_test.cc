@@ -136,10 +136,7 @@ TEST_F(CliStatusTest, AnEmptyDaemonSaysWhatToDo) {
 
 // The first look comes some seconds after the first call.
 TEST_F(CliStatusTest, WhatWasNamedAMomentAgoIsNotCalledUnnamed) {
-  server_.AddMirrored();
-  server_.world.Advance(std::chrono::minutes(1));
-  server_.Start();
-  ASSERT_EQ(Run({"info", server_.id}), 0) << err_.str();
+  AddWatched();
   const int code = Run({"status"});
   EXPECT_THAT(out_.str(), Not(HasSubstr("no call has named")));
   if (code == kWouldNotWork) {
