@@ -90,7 +90,8 @@ class Cluster {
   /// UNAVAILABLE: a writer kept its lock, or it took too long, so that it was
   /// given up. FAILED_PRECONDITION: an image has no exclusive lock, or this
   /// librbd no LockMode::kTransient. NOT_FOUND: an image is gone. Otherwise as
-  /// Pool::OpenImage() and Image::CreateSnapshot(). Blocks for a minute at most.
+  /// Pool::OpenImage() and Image::CreateSnapshot(). Blocks for a minute at
+  /// most.
   virtual absl::Status SnapshotTogether(const std::vector<PlacedImage>& images,
                                         const std::string& snapshot) = 0;
 

@@ -294,11 +294,11 @@ class Image {
   virtual absl::Status Flush() = 0;
   /// What lies beyond a smaller size is gone. rbd_resize2
   virtual absl::Status Resize(uint64_t bytes) = 0;
-  /// Takes the exclusive lock for this handle, until it is given back or closed:
-  /// no other client can write meanwhile. The lock of a client that died is
-  /// broken, which takes up to 30 s. UNAVAILABLE or errno EROFS: a living client
-  /// keeps it. An image without the feature exclusive-lock has no lock: OK.
-  /// Errno EOPNOTSUPP: HasTransientLock() is false. rbd_lock_acquire
+  /// Takes the exclusive lock for this handle, until it is given back or
+  /// closed: no other client can write meanwhile. The lock of a client that
+  /// died is broken, which takes up to 30 s. UNAVAILABLE or errno EROFS: a
+  /// living client keeps it. An image without the feature exclusive-lock has no
+  /// lock: OK. Errno EOPNOTSUPP: HasTransientLock() is false. rbd_lock_acquire
   virtual absl::Status AcquireLock(LockMode mode) = 0;
   /// Gives it back; OK where this handle has none. rbd_lock_release
   virtual absl::Status ReleaseLock() = 0;

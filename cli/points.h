@@ -25,8 +25,8 @@ struct PointCommand {
   std::string endpoint;  // of administrators
   std::string id;        // of the volume, or group
   bool group = false;
-  std::string name;      // of the point; may be empty of a new one, and of the
-                         // one that is verified: the newest
+  std::string name;  // of the point; may be empty of a new one, and of the
+                     // one that is verified: the newest
   uint64_t mebibytes_per_second = 0;  // 0: as fast as it goes
   // Of a rollback:
   bool discard = false;  // what the volume holds now is not kept
@@ -42,9 +42,8 @@ struct PointCommand {
 int RunPoint(const PointCommand& command, Streams& streams);
 
 /// A line for each; empty: there are none.
-std::string PointLines(
-    const ::google::protobuf::RepeatedPtrField<
-        ::rbdaddons::admin::v1::PointEntry>& points);
+std::string PointLines(const ::google::protobuf::RepeatedPtrField<
+                       ::rbdaddons::admin::v1::PointEntry>& points);
 
 /// What `verify` says of what it found, and what to do.
 std::string VerdictText(

@@ -90,8 +90,7 @@ class FakeCluster final : public Cluster {
           OpenPool(image.pool_id, image.rados_namespace, Access::kMutate));
       ADDONS_ASSIGN_OR_RETURN(opened.emplace_back(),
                               pools.back()->OpenImage(image.name));
-      ADDONS_RETURN_IF_ERROR(
-          opened.back()->AcquireLock(LockMode::kTransient));
+      ADDONS_RETURN_IF_ERROR(opened.back()->AcquireLock(LockMode::kTransient));
     }
     for (const auto& image : opened) {
       ADDONS_RETURN_IF_ERROR(image->CreateSnapshot(snapshot));

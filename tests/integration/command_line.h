@@ -4,6 +4,7 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <cstdint>
+#include <iostream>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -36,6 +37,18 @@ inline CliResult RbdAddons(const DaemonProcess& daemon,
   std::ostringstream err;
   const int code = RunCli(arguments, in, out, err);
   return {code, out.str(), err.str()};
+}
+
+/// The same with a file of secrets; printed, as docs quote it.
+inline CliResult ShownRbdAddons(const DaemonProcess& daemon,
+                                std::vector<std::string> arguments,
+                                const std::string& secrets_file) {
+  const std::string verb = arguments.front();
+  arguments.insert(arguments.end(), {"--secrets-file", secrets_file});
+  CliResult result = RbdAddons(daemon, std::move(arguments));
+  std::cout << "--- " << verb << ": " << result.code << "\n"
+            << result.err << result.out;
+  return result;
 }
 
 /// What `rbd-addons operations --json` lists; empty when it fails.

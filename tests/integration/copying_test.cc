@@ -23,17 +23,10 @@ using ::testing::Not;
 
 class CopyingTest : public TwoSitesTest {
  protected:
-  /// Printed, as docs quote it.
   static CliResult On(const std::string& site,
                       std::vector<std::string> arguments) {
-    const std::string verb = arguments.front();
-    arguments.insert(
-        arguments.end(),
-        {"--secrets-file", Bed().Path(absl::StrCat(site, "/secrets.json"))});
-    CliResult result = RbdAddons(Daemon(site), std::move(arguments));
-    std::cout << "--- " << verb << " on " << site << ": " << result.code << "\n"
-              << result.err << result.out;
-    return result;
+    return ShownRbdAddons(Daemon(site), std::move(arguments),
+                          Bed().Path(absl::StrCat(site, "/secrets.json")));
   }
   static int64_t Newest(const TestVolume& volume) {
     return NewestSnapshot("a", volume).id;

@@ -38,14 +38,8 @@ class GroupInstantTest : public GroupSitesTest {
  protected:
   static CliResult On(const std::string& site,
                       std::vector<std::string> arguments) {
-    const std::string verb = absl::StrCat(arguments[0], " ", arguments[1]);
-    arguments.insert(
-        arguments.end(),
-        {"--secrets-file", Bed().Path(absl::StrCat(site, "/secrets.json"))});
-    CliResult result = RbdAddons(Daemon(site), std::move(arguments));
-    std::cout << "--- " << verb << " on " << site << ": " << result.code << "\n"
-              << result.err << result.out;
-    return result;
+    return ShownRbdAddons(Daemon(site), std::move(arguments),
+                          Bed().Path(absl::StrCat(site, "/secrets.json")));
   }
   /// Whether the librbd of this machine has the lock with which writers wait.
   static bool HasTheLock(const TestVolume& volume) {

@@ -30,17 +30,10 @@ constexpr uint64_t kObject = uint64_t{4} << 20;
 
 class PointsProofTest : public TwoSitesTest {
  protected:
-  /// Printed, as docs quote it.
   static CliResult On(const std::string& site,
                       std::vector<std::string> arguments) {
-    const std::string verb = arguments.front();
-    arguments.insert(
-        arguments.end(),
-        {"--secrets-file", Bed().Path(absl::StrCat(site, "/secrets.json"))});
-    CliResult result = RbdAddons(Daemon(site), std::move(arguments));
-    std::cout << "--- " << verb << " on " << site << ": " << result.code << "\n"
-              << result.err << result.out;
-    return result;
+    return ShownRbdAddons(Daemon(site), std::move(arguments),
+                          Bed().Path(absl::StrCat(site, "/secrets.json")));
   }
   static void MakePoint(const TestVolume& volume, const std::string& name) {
     ASSERT_EQ(On("a", {"point", "create", volume.id("a"), "--name", name,
