@@ -138,9 +138,10 @@ void NameSearch::NoteWithoutEntry(Pool& pool) {
                               "has no entry of it");
 }
 
-/// Ceph mirrors images, and not ceph-csi's journal, which has the names.
+/// Ceph mirrors images, and not ceph-csi's journal, which has the names. An
+/// image that is not there was not mirrored.
 void NameSearch::NoteMirrored(const ResolvedPlace& place) {
-  if (!without_entry_.empty()) return;
+  if (!without_entry_.empty() || !name_.image.empty()) return;
   const auto pool = place.OpenPool(Access::kRead);
   if (!pool.ok()) return;
   const auto mode = (*pool)->MirrorMode();
